@@ -1,0 +1,57 @@
+# The only way libraries, programs, tests and benchmarks are declared in this project.
+
+# Warnings are ours alone: never exported to consumers.
+add_library(durable_warnings INTERFACE)
+target_compile_options(durable_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wold-style-cast -Wimplicit-fallthrough -Wno-missing-field-initializers
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wno-missing-designated-field-initializers>
+  $<$<BOOL:${DURABLE_WERROR}>:-Werror>)
+
+# durable_library(<name> HEADERS ... SOURCES ... [PUBLIC ...] [PRIVATE ...])
+# Declares durable_<name>, alias durable::<name>, installs it and proves that every public header
+# compiles on its own (build target all_verify_interface_header_sets).
+# HEADERS are names below include/durable; SOURCES are relative to the calling directory.
+function(durable_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
+  set(target durable_${name})
+  list(TRANSFORM ARG_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/durable/)
+  add_library(${target} ${ARG_SOURCES})
+  add_library(durable::${name} ALIAS ${target})
+  target_sources(${target} PUBLIC
+    FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${ARG_HEADERS})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_features(${target} PUBLIC cxx_std_23)
+  target_link_libraries(${target}
+    PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:durable_warnings>)
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${name} CXX_EXTENSIONS OFF VERIFY_INTERFACE_HEADER_SETS ON
+    POSITION_INDEPENDENT_CODE ON)
+  install(TARGETS ${target} EXPORT durable FILE_SET HEADERS)
+endfunction()
+
+# durable_program(<name> SOURCES ... [LINK ...]): an executable in bin/.
+function(durable_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK")
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} durable_warnings)
+  set_target_properties(${name} PROPERTIES
+    CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY ${DURABLE_BIN_DIR})
+endfunction()
+
+# durable_test(<name> SOURCES ... [LINK ...] [LABELS ...]): one gtest binary, one ctest entry per TEST().
+# Tests are compiled without optimisation: they are most of the code and run once.
+function(durable_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK;LABELS")
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} durable_warnings GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${DURABLE_TEST_FLAGS})
+  target_compile_features(${name} PRIVATE cxx_std_23)
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${ARG_LABELS}")
+endfunction()
+
+set(DURABLE_BIN_DIR ${PROJECT_BINARY_DIR}/bin CACHE PATH "Where programs land")
+set(DURABLE_TEST_FLAGS "" CACHE STRING "Extra compile options of test code")

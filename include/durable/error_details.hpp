@@ -1,0 +1,82 @@
+// ErrorDetails: a failure as history stores it. Four categories, because four parties can mend it:
+// the operator, whoever deployed the code, the author of the code, and whoever looks at a message
+// that keeps killing its reader.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace durable {
+
+namespace details {
+
+// `extra` in these structs holds members that a later version wrote and this one does not know, as
+// raw JSON text (`"key":value,...`): they survive a round trip.
+
+struct Infrastructure {
+    std::string operation;
+    std::string message;
+    bool retryable = false;
+    std::string extra;
+    bool operator==(const Infrastructure&) const = default;
+};
+
+struct Configuration {
+    std::string resource;
+    bool has_message = false; // a null message and an empty one differ on the wire
+    std::string message;
+    std::string extra;
+    bool operator==(const Configuration&) const = default;
+};
+
+enum class ApplicationKind : std::uint8_t {
+    activity_failed,
+    orchestration_failed,
+    panicked,
+    cancelled
+};
+
+struct Application {
+    ApplicationKind kind = ApplicationKind::activity_failed;
+    std::string reason; // of a cancellation
+    std::string message;
+    bool retryable = false;
+    std::string
+        failure_kind; // Failure::kind, when the user gave one; absent on the wire when empty
+    std::string extra;
+    bool operator==(const Application&) const = default;
+};
+
+enum class PoisonKind : std::uint8_t { orchestration, activity, failed_deserialization };
+
+struct Poison {
+    std::uint32_t attempt_count = 0;
+    std::uint32_t max_attempts = 0;
+    PoisonKind kind = PoisonKind::orchestration;
+    std::string instance;
+    std::uint64_t execution_id = 0;
+    std::string activity_name;     // activity only
+    std::uint64_t activity_id = 0; // activity only
+    std::string error;             // failed_deserialization only
+    std::string message;           // the message that poisoned, for debugging
+    std::string extra;
+    bool operator==(const Poison&) const = default;
+};
+
+} // namespace details
+
+using ErrorDetails = std::
+    variant<details::Infrastructure, details::Configuration, details::Application, details::Poison>;
+
+// For people, and for the output of a failed execution: "canceled: user".
+[[nodiscard]] std::string display_text(const ErrorDetails& details);
+
+// "infrastructure", "configuration", "application" or "poison".
+[[nodiscard]] std::string_view category(const ErrorDetails& details) noexcept;
+
+[[nodiscard]] bool retryable(const ErrorDetails& details) noexcept;
+
+} // namespace durable

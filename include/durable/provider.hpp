@@ -1,0 +1,340 @@
+// Provider: the storage contract. Everything durable passes through these calls.
+//
+// A provider stores histories, two queues and the leases on them, and keeps the promises below. It
+// never runs user code and never judges what an orchestration does: it accepts any turn that holds
+// a valid lease. docs/provider-contract.md tells how to write one; validation.hpp proves it.
+//
+//   P1  One owner       At most one unexpired lease per instance, and per worker item.
+//   P2  All or nothing  A turn commit applies every effect, or none and keeps the lease.
+//   P3  Fencing         A lease that expired or was replaced changes nothing: lock_lost.
+//   P4  At least once   A message stays queued until the commit of a turn that was given it.
+//   P5  Order           Messages of an instance and worker items come out as they went in;
+//   instances
+//                       by their oldest deliverable message. Abandoned work keeps its place.
+//   P6  No starvation   What cannot be delivered (no start yet, not decodable, other version, other
+//                       tag, other session) waits aside and never stops anything else.
+//   P7  Attempts        Every successful fetch counts one attempt on each item it returns, before
+//                       the work runs. Nothing else raises the count.
+//   P8  Append only     A commit never reads or rewrites history. Event ids are unique; 0 is
+//   refused. P9  Two KV layers   Changes of the running execution are seen by readers at once and
+//   by turns
+//                       only after the execution ended.
+//   P10 Nothing silent  What cannot be decoded is quarantined and listed; what expires is counted.
+//   P11 Wake-ups        A waiting fetch or watch returns as soon as its work exists.
+//   P12 Durability      What a call reported as done survives what durability() says.
+//   P13 Clean failure   A fetch that answers nothing or an error has locked and counted nothing.
+//
+// Thread safety: any method, any thread, any time. Calls may block; none calls back into the caller
+// except FetchOrchestration::cached.
+
+#pragma once
+
+#include <durable/history_event.hpp>
+#include <durable/result.hpp>
+#include <durable/time.hpp>
+#include <durable/version.hpp>
+#include <durable/work_item.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace durable {
+
+class ProviderAdmin; // provider_admin.hpp
+
+// What an acknowledged call survives.
+enum class Durability : std::uint8_t { none, process_crash, power_loss };
+
+enum class ExecutionStatus : std::uint8_t { running, completed, failed, continued_as_new };
+
+// "Running", "Completed", "Failed", "ContinuedAsNew": as stored and shown.
+[[nodiscard]] std::string_view name_of(ExecutionStatus status) noexcept;
+[[nodiscard]] std::optional<ExecutionStatus> parse_execution_status(std::string_view text) noexcept;
+
+struct KvEntry {
+    std::string value;
+    std::uint64_t last_updated_at_ms = 0;
+    bool operator==(const KvEntry&) const = default;
+};
+
+using KvSnapshot = std::map<std::string, KvEntry, std::less<>>;
+
+// ---- Turns
+// ---------------------------------------------------------------------------------------
+
+// Which executions a dispatcher can replay: any range may contain the pinned version. An empty list
+// matches nothing. Executions without a pinned version match every filter.
+struct CapabilityFilter {
+    std::vector<VersionRange> supported;
+
+    [[nodiscard]] bool matches(const Version& pinned) const noexcept;
+};
+
+// "I already hold this execution's history up to and including this event."
+struct CachedHistory {
+    std::uint64_t execution_id = 0;
+    std::uint64_t last_event_id = 0;
+};
+
+// Asked while the provider holds its own locks: answer quickly, never call a provider.
+using CachedHistoryLookup = std::function<std::optional<CachedHistory>(std::string_view instance)>;
+
+struct FetchOrchestration {
+    Duration lock_timeout{};
+    Duration poll_timeout{}; // zero: answer at once
+    std::optional<CapabilityFilter> filter;
+    CachedHistoryLookup cached; // may be empty
+    std::stop_token stop;       // ends the wait early, with nothing fetched
+};
+
+// One leased instance with all its deliverable messages.
+struct OrchestrationItem {
+    std::string instance;
+    std::string orchestration_name;
+    std::string version; // "unknown" when no version is known
+    std::uint64_t execution_id = 0;
+    // Events of that execution with an id above history_after, ascending. history_after is 0 unless
+    // the caller's cache was used; prefixes never change, so a cached one is always right.
+    std::uint64_t history_after = 0;
+    std::vector<HistoryEvent> history;
+    std::vector<WorkItem> messages; // oldest first
+    std::optional<std::string>
+        history_error;      // set: history and kv_snapshot are empty, the lease is held
+    KvSnapshot kv_snapshot; // what earlier executions left; empty when history_after > 0
+    std::string lock_token;
+    std::uint32_t attempt_count = 0; // the largest among the messages
+};
+
+struct ExecutionMetadata {
+    std::optional<ExecutionStatus> status;
+    std::optional<std::string> output; // result, error text or next input
+    std::optional<std::string> orchestration_name;
+    std::optional<std::string> orchestration_version;
+    std::optional<std::string> parent_instance_id;
+    std::optional<Version> pinned_version;
+    bool operator==(const ExecutionMetadata&) const = default;
+};
+
+struct ActivityId {
+    std::string instance;
+    std::uint64_t execution_id = 0;
+    std::uint64_t activity_id = 0;
+    auto operator<=>(const ActivityId&) const = default;
+};
+
+// A turn's whole consequence, applied in the order of the fields.
+struct TurnCommit {
+    std::string lock_token;
+    std::uint64_t execution_id = 1;
+    ExecutionMetadata metadata;
+    std::vector<HistoryEvent> history_delta; // also carries custom status and KV changes
+    std::vector<WorkItem> worker_items;      // ActivityExecute only
+    std::vector<ActivityId>
+        cancelled_activities; // after worker_items: schedule + cancel nets to nothing
+    std::vector<WorkItem> orchestrator_items; // any instance; TimerFired is hidden until fire_at_ms
+    std::vector<std::uint64_t>
+        cancelled_timers; // ids of this execution's TimerFired that must not come
+};
+
+// ---- Activities
+// ----------------------------------------------------------------------------------
+
+// Which tags a worker serves.
+class TagFilter {
+ public:
+    enum class Mode : std::uint8_t { default_only, tags, default_and, any, none };
+
+    static constexpr std::size_t max_tags = 5;
+
+    TagFilter() = default; // untagged items only
+    [[nodiscard]] static TagFilter default_only() { return {}; }
+    [[nodiscard]] static TagFilter any() { return TagFilter{Mode::any, {}}; }
+    [[nodiscard]] static TagFilter none() { return TagFilter{Mode::none, {}}; }
+    // 1 to 5 tags: "at most 5 tags", "requires at least one tag".
+    [[nodiscard]] static Result<TagFilter> tags(std::vector<std::string> tags);
+    [[nodiscard]] static Result<TagFilter> default_and(std::vector<std::string> tags);
+
+    [[nodiscard]] Mode mode() const noexcept { return mode_; }
+    [[nodiscard]] const std::vector<std::string>& listed() const noexcept {
+        return tags_;
+    } // sorted
+    [[nodiscard]] bool matches(const std::optional<std::string>& tag) const noexcept;
+
+    bool operator==(const TagFilter&) const = default;
+
+ private:
+    TagFilter(Mode mode, std::vector<std::string> tags) : mode_{mode}, tags_{std::move(tags)} {}
+
+    Mode mode_ = Mode::default_only;
+    std::vector<std::string> tags_;
+};
+
+// Claims sessions for `owner_id`: items of a session go to one owner while its lease lives.
+struct SessionClaim {
+    std::string owner_id;
+    Duration lock_timeout{};
+};
+
+struct FetchWork {
+    Duration lock_timeout{};
+    Duration poll_timeout{};
+    std::optional<SessionClaim> session; // nullopt: items without a session only
+    TagFilter tags;
+    std::stop_token stop;
+};
+
+struct WorkLease {
+    work::ActivityExecute item;
+    std::string lock_token;
+    std::uint32_t attempt_count = 0;
+};
+
+// ---- Reading
+// -------------------------------------------------------------------------------------
+
+struct CustomStatus {
+    std::optional<std::string> status; // nullopt: cleared
+    std::uint64_t version = 0;
+    bool operator==(const CustomStatus&) const = default;
+};
+
+struct InstanceStats { // of the current execution
+    std::uint64_t history_event_count = 0;
+    std::uint64_t history_size_bytes = 0;
+    std::uint64_t queue_pending_count = 0; // messages carried into this execution
+    std::uint64_t kv_user_key_count = 0;   // both layers merged
+    std::uint64_t kv_total_value_bytes = 0;
+    bool operator==(const InstanceStats&) const = default;
+};
+
+// What clients wait for, without any history.
+struct InstanceState {
+    std::uint64_t revision =
+        0; // grows with every commit and with deletion; 0: no such instance yet
+    bool exists = false;
+    std::string orchestration_name;
+    std::string orchestration_version;
+    std::uint64_t execution_id = 0;
+    ExecutionStatus status = ExecutionStatus::running;
+    std::optional<std::string> output;
+    CustomStatus custom_status;
+};
+
+// Waits until the instance's revision differs from `seen_revision`, or the time is up.
+struct WatchInstance {
+    std::string instance;
+    std::uint64_t seen_revision = 0;
+    Duration timeout{}; // zero: read now
+    std::stop_token stop;
+};
+
+// ---- The contract
+// --------------------------------------------------------------------------------
+
+class Provider {
+ public:
+    Provider() = default;
+    Provider(const Provider&) = delete;
+    Provider& operator=(const Provider&) = delete;
+    virtual ~Provider() = default;
+
+    [[nodiscard]] virtual std::string name() const = 0;               // "memory"
+    [[nodiscard]] virtual std::string version() const = 0;            // of the provider
+    [[nodiscard]] virtual Durability durability() const noexcept = 0; // P12
+
+    // The management half, owned by the provider; nullptr when it has none.
+    [[nodiscard]] virtual ProviderAdmin* as_management_capability() noexcept { return nullptr; }
+
+    // Leases the instance with the oldest deliverable message, with all its visible messages, or
+    // answers nullopt when no instance is eligible.  [P1 P4 P5 P6 P7 P11 P13]
+    [[nodiscard]] virtual Result<std::optional<OrchestrationItem>>
+    fetch_orchestration_item(const FetchOrchestration& request) = 0;
+
+    // Ends a turn: consumes the messages it was given, stores its outcome, frees the instance. The
+    // instance is the one that the token leases, whatever the events say.  [P2 P3 P4 P8 P9 P12]
+    //   lock_lost         token unknown ("Invalid lock token") or expired
+    //   invalid_argument  event id 0 or taken, wrong kind of item for a queue, text not UTF-8
+    [[nodiscard]] virtual Result<> ack_orchestration_item(const TurnCommit& commit) = 0;
+
+    // Gives a turn back unchanged. With `delay` the whole instance stays hidden that long,
+    // newcomers included: nothing may overtake the message that could not be handled. Works on an
+    // expired lease that nobody took over.  [P3 P5 P7]
+    [[nodiscard]] virtual Result<> abandon_orchestration_item(const std::string& lock_token,
+                                                              std::optional<Duration> delay,
+                                                              bool ignore_attempt) = 0;
+
+    // The lease ends `extend_for` from now. Only a live lease can be renewed.  [P3]
+    [[nodiscard]] virtual Result<> renew_orchestration_item_lock(const std::string& lock_token,
+                                                                 Duration extend_for) = 0;
+
+    // The history of the latest execution, or of one. Unknown: empty. Undecodable: corrupt.
+    [[nodiscard]] virtual Result<std::vector<HistoryEvent>> read(const std::string& instance) = 0;
+    [[nodiscard]] virtual Result<std::vector<HistoryEvent>>
+    read_with_execution(const std::string& instance, std::uint64_t execution_id) = 0;
+
+    // For tests and tools: appends without a lease, all events or none.  [P2 P8 P12]
+    [[nodiscard]] virtual Result<>
+    append_with_execution(const std::string& instance,
+                          std::uint64_t execution_id,
+                          const std::vector<HistoryEvent>& events) = 0;
+
+    // Queues an activity. Its instance need not exist.  [P5 P12]
+    [[nodiscard]] virtual Result<> enqueue_for_worker(const WorkItem& item) = 0;
+
+    // Leases the oldest eligible activity. Its orchestration's fate does not matter: cancellation
+    // removes the item, nothing else does.  [P1 P5 P6 P7 P11 P13]
+    [[nodiscard]] virtual Result<std::optional<WorkLease>>
+    fetch_work_item(const FetchWork& request) = 0;
+
+    // Removes the item and queues its completion (ActivityCompleted or ActivityFailed), both or
+    // neither; nullopt just removes.  [P2 P3 P12]
+    [[nodiscard]] virtual Result<> ack_work_item(const std::string& lock_token,
+                                                 const std::optional<WorkItem>& completion) = 0;
+
+    // lock_lost is how a running activity learns that it was cancelled.  [P3]
+    [[nodiscard]] virtual Result<> renew_work_item_lock(const std::string& lock_token,
+                                                        Duration extend_for) = 0;
+
+    // Gives an activity back; works on an expired lease that nobody took over.  [P3 P5 P7]
+    [[nodiscard]] virtual Result<> abandon_work_item(const std::string& lock_token,
+                                                     std::optional<Duration> delay,
+                                                     bool ignore_attempt) = 0;
+
+    // Extends the live sessions of these owners that were active within `idle_timeout`; how many.
+    [[nodiscard]] virtual Result<std::uint64_t> renew_session_lock(
+        const std::vector<std::string>& owner_ids, Duration extend_for, Duration idle_timeout) = 0;
+
+    // Forgets expired sessions that no queued item names; how many.
+    [[nodiscard]] virtual Result<std::uint64_t>
+    cleanup_orphaned_sessions(Duration idle_timeout) = 0;
+
+    // Queues a message, hidden for `delay`; a TimerFired also until its fire_at_ms. Never creates
+    // an instance: messages for one that has not started wait for it, P6.  [P4 P5 P12]
+    [[nodiscard]] virtual Result<> enqueue_for_orchestrator(const WorkItem& item,
+                                                            std::optional<Duration> delay) = 0;
+
+    // Something only when the stored version is above `last_seen_version`.
+    [[nodiscard]] virtual Result<std::optional<CustomStatus>>
+    get_custom_status(const std::string& instance, std::uint64_t last_seen_version) = 0;
+
+    // Both KV layers merged, one consistent view.  [P9]
+    [[nodiscard]] virtual Result<std::optional<std::string>>
+    get_kv_value(const std::string& instance, const std::string& key) = 0;
+    [[nodiscard]] virtual Result<std::map<std::string, std::string>>
+    get_kv_all_values(const std::string& instance) = 0;
+
+    // nullopt when there is no such instance.
+    [[nodiscard]] virtual Result<std::optional<InstanceStats>>
+    get_instance_stats(const std::string& instance) = 0;
+
+    // The state of an instance, waiting for a change first.  [P11]
+    [[nodiscard]] virtual Result<InstanceState> watch_instance(const WatchInstance& request) = 0;
+};
+
+} // namespace durable

@@ -1,0 +1,85 @@
+// The two ways something can go wrong.
+//
+//   Error    This library or its storage failed. A value in every Result; never recorded in
+//   history,
+//            never seen by orchestrations.
+//   Failure  The *user's* activity or child orchestration failed. Recorded in history, replayed.
+
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace durable {
+
+// A code exists where a caller would react differently; the message says the rest.
+enum class ErrorCode : std::uint8_t {
+    unavailable,          // transient: repeating the very same call may succeed
+    lock_lost,            // the lease is unknown, expired or taken over: drop the work
+    not_found,            // no such instance, execution or message
+    already_exists,       // an instance with this id is already there
+    invalid_argument,     // the caller's mistake
+    corrupt,              // stored bytes do not decode: stop, do not guess
+    still_running,        // refused because the instance runs: cancel it first, or use force
+    not_a_root,           // refused because the instance is a child: act on its root
+    has_children,         // refused because children outside the request would be orphaned
+    unsupported,          // this provider does not offer the feature
+    timed_out,            // the caller's own time limit passed
+    orchestration_failed, // the awaited orchestration ended in failure
+    storage_failed,       // the store is no longer usable: close it and find out why
+};
+
+// "lock_lost": for logs, metrics and error pages.
+[[nodiscard]] std::string_view name_of(ErrorCode code) noexcept;
+
+struct Error {
+    ErrorCode code = ErrorCode::unavailable;
+    std::string message;
+    std::string operation; // the call that failed: "ack_orchestration_item"
+
+    // True when repeating the very same call may succeed.
+    [[nodiscard]] bool retryable() const noexcept { return code == ErrorCode::unavailable; }
+
+    // "ack_orchestration_item: Invalid lock token"
+    [[nodiscard]] std::string text() const;
+};
+
+template <class T = void>
+using Result = std::expected<T, Error>;
+
+//     return fail(ErrorCode::not_found, "no instance " + id, "get_instance_info");
+[[nodiscard]] inline std::unexpected<Error>
+fail(ErrorCode code, std::string message, std::string operation = {}) {
+    return std::unexpected{
+        Error{.code = code, .message = std::move(message), .operation = std::move(operation)}};
+}
+
+struct Failure {
+    std::string kind;    // stable, for code: "PaymentDeclined"
+    std::string message; // for people
+    bool retryable = false;
+
+    bool operator==(const Failure&) const = default;
+};
+
+template <class T>
+using Outcome = std::expected<T, Failure>;
+
+// What `co_await ctx.call(...)` throws when the activity failed. Ask for `.as_result()` instead
+// when the failure is part of the plan: C++ forbids co_await inside a catch block.
+class OperationFailed final : public std::exception {
+ public:
+    explicit OperationFailed(Failure failure) : failure_{std::move(failure)} {}
+
+    [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
+    [[nodiscard]] const char* what() const noexcept override { return failure_.message.c_str(); }
+
+ private:
+    Failure failure_;
+};
+
+} // namespace durable

@@ -1,0 +1,97 @@
+// std::mutex with clang's thread-safety annotations, so that `clang++ -Wthread-safety` rejects code
+// that touches guarded state without holding the lock. On other compilers it is just std::mutex.
+//
+// WakeUp is the condition to wait for under such a mutex, with time taken from a Clock.
+
+#pragma once
+
+#include <durable/time.hpp>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#if defined(__clang__)
+#define DURABLE_THREAD_ANNOTATION(x) __attribute__((x))
+#else
+#define DURABLE_THREAD_ANNOTATION(x)
+#endif
+
+#define DURABLE_GUARDED_BY(mutex) DURABLE_THREAD_ANNOTATION(guarded_by(mutex))
+#define DURABLE_REQUIRES(mutex) DURABLE_THREAD_ANNOTATION(requires_capability(mutex))
+#define DURABLE_EXCLUDES(mutex) DURABLE_THREAD_ANNOTATION(locks_excluded(mutex))
+
+namespace durable {
+
+class DURABLE_THREAD_ANNOTATION(capability("mutex")) Mutex {
+ public:
+    void lock() DURABLE_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
+    void unlock() DURABLE_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
+
+ private:
+    friend class WakeUp;
+    std::mutex mutex_;
+};
+
+class DURABLE_THREAD_ANNOTATION(scoped_lockable) MutexLock {
+ public:
+    explicit MutexLock(Mutex& mutex) DURABLE_THREAD_ANNOTATION(acquire_capability(mutex))
+        : mutex_{mutex} {
+        mutex_.lock();
+    }
+    MutexLock(const MutexLock&) = delete;
+    MutexLock& operator=(const MutexLock&) = delete;
+    ~MutexLock() DURABLE_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
+
+ private:
+    friend class WakeUp;
+    Mutex& mutex_;
+};
+
+// Sleepers under `mutex`, woken by notify, by the passing of the clock's time, and by time that is
+// moved by hand. Wake-ups may be spurious: callers re-check.
+class WakeUp {
+ public:
+    WakeUp(Mutex& mutex, Clock& clock)
+        : mutex_{mutex}, clock_{clock}, on_jump_{clock.on_jump([this] { wake_all(); })} {}
+
+    // Waits at most `longest` of the clock's time; gives the mutex up meanwhile. The lock is passed
+    // as proof that it is held: the analysis cannot see that our mutex and the caller's are one.
+    void wait(const MutexLock& lock, Duration longest) {
+        std::unique_lock held{lock.mutex_.mutex_, std::adopt_lock};
+        ++sleepers_;
+        // A cap keeps the addition inside wait_for from overflowing.
+        const auto real = clock_.real_time(longest);
+        condition_.wait_for(held, real < most_ ? real : most_);
+        --sleepers_;
+        held.release();
+    }
+
+    void notify_one(const MutexLock&) {
+        if (sleepers_ > 0) {
+            condition_.notify_one();
+        }
+    }
+    void notify_all(const MutexLock&) {
+        if (sleepers_ > 0) {
+            condition_.notify_all();
+        }
+    }
+    // From a thread that does not hold the mutex, for example a stop callback. Taking the mutex
+    // first closes the gap between a sleeper's last check and its sleep.
+    void wake_all() {
+        const MutexLock lock{mutex_};
+        notify_all(lock);
+    }
+
+ private:
+    static constexpr Duration most_ = std::chrono::hours{24 * 365};
+
+    Mutex& mutex_;
+    Clock& clock_;
+    std::condition_variable condition_;
+    int sleepers_ = 0;              // guarded by mutex_
+    std::shared_ptr<void> on_jump_; // last: destroyed first, so that no call finds us half gone
+};
+
+} // namespace durable

@@ -1,0 +1,150 @@
+// The names that kinds of events, messages and errors carry on the wire and in front of people.
+
+#include <durable/error_details.hpp>
+#include <durable/history_event.hpp>
+#include <durable/work_item.hpp>
+
+#include <array>
+#include <type_traits>
+
+namespace durable {
+
+namespace {
+
+// In the order of the variants: a static_assert below keeps them in step.
+constexpr std::array event_names = {
+    std::string_view{"OrchestrationStarted"},
+    std::string_view{"OrchestrationCompleted"},
+    std::string_view{"OrchestrationFailed"},
+    std::string_view{"OrchestrationContinuedAsNew"},
+    std::string_view{"OrchestrationCancelRequested"},
+    std::string_view{"ActivityScheduled"},
+    std::string_view{"ActivityCompleted"},
+    std::string_view{"ActivityFailed"},
+    std::string_view{"ActivityCancelRequested"},
+    std::string_view{"TimerCreated"},
+    std::string_view{"TimerFired"},
+    std::string_view{"TimerCancelRequested"},
+    std::string_view{"ExternalSubscribed"},
+    std::string_view{"ExternalEvent"},
+    std::string_view{"ExternalSubscribedCancelled"},
+    std::string_view{"ExternalSubscribedPersistent"},
+    std::string_view{"ExternalEventPersistent"},
+    std::string_view{"ExternalSubscribedPersistentCancelled"},
+    std::string_view{"OrchestrationChained"},
+    std::string_view{"SubOrchestrationScheduled"},
+    std::string_view{"SubOrchestrationCompleted"},
+    std::string_view{"SubOrchestrationFailed"},
+    std::string_view{"SubOrchestrationCancelRequested"},
+    std::string_view{"CustomStatusUpdated"},
+    std::string_view{"KeyValueSet"},
+    std::string_view{"KeyValueCleared"},
+    std::string_view{"KeyValuesCleared"},
+    std::string_view{"PatchMarked"},
+};
+static_assert(event_names.size() == std::variant_size_v<history::Kind>);
+
+constexpr std::array item_names = {
+    std::string_view{"StartOrchestration"},
+    std::string_view{"ContinueAsNew"},
+    std::string_view{"ActivityExecute"},
+    std::string_view{"ActivityCompleted"},
+    std::string_view{"ActivityFailed"},
+    std::string_view{"TimerFired"},
+    std::string_view{"ExternalRaised"},
+    std::string_view{"QueueMessage"},
+    std::string_view{"SubOrchCompleted"},
+    std::string_view{"SubOrchFailed"},
+    std::string_view{"CancelInstance"},
+};
+static_assert(item_names.size() == std::variant_size_v<WorkItem>);
+
+std::string display(const details::Infrastructure& error) {
+    return "infrastructure:" + error.operation + ": " + error.message;
+}
+
+std::string display(const details::Configuration& error) {
+    return error.has_message ? "nondeterministic: " + error.message
+                             : "nondeterministic in " + error.resource;
+}
+
+std::string display(const details::Application& error) {
+    switch (error.kind) {
+    case details::ApplicationKind::cancelled:
+        return "canceled: " + error.reason;
+    case details::ApplicationKind::panicked:
+        return "orchestration panicked: " + error.message;
+    case details::ApplicationKind::activity_failed:
+    case details::ApplicationKind::orchestration_failed:
+        break;
+    }
+    return error.message;
+}
+
+std::string display(const details::Poison& error) {
+    const auto attempts = std::to_string(error.attempt_count) + " attempts (max " +
+                          std::to_string(error.max_attempts) + ")";
+    switch (error.kind) {
+    case details::PoisonKind::orchestration:
+        return "poison: orchestration " + error.instance + " exceeded " + attempts;
+    case details::PoisonKind::activity:
+        return "poison: activity " + error.activity_name + "#" + std::to_string(error.activity_id) +
+               " exceeded " + attempts;
+    case details::PoisonKind::failed_deserialization:
+        break;
+    }
+    return "poison: orchestration " + error.instance + " history deserialization failed after " +
+           attempts + ": " + error.error;
+}
+
+} // namespace
+
+std::string_view type_name(const history::Kind& kind) noexcept {
+    return event_names[kind.index()];
+}
+
+bool is_terminal(const history::Kind& kind) noexcept {
+    return std::holds_alternative<history::OrchestrationCompleted>(kind) ||
+           std::holds_alternative<history::OrchestrationFailed>(kind) ||
+           std::holds_alternative<history::OrchestrationContinuedAsNew>(kind);
+}
+
+const std::string& target_instance(const WorkItem& item) noexcept {
+    return std::visit(
+        [](const auto& each) -> const std::string& {
+            if constexpr (requires { each.instance; }) {
+                return each.instance;
+            } else {
+                return each.parent_instance;
+            }
+        },
+        item);
+}
+
+std::string_view type_name(const WorkItem& item) noexcept {
+    return item_names[item.index()];
+}
+
+std::string display_text(const ErrorDetails& details) {
+    return std::visit([](const auto& error) { return display(error); }, details);
+}
+
+std::string_view category(const ErrorDetails& details) noexcept {
+    constexpr std::array names = {std::string_view{"infrastructure"},
+                                  std::string_view{"configuration"},
+                                  std::string_view{"application"},
+                                  std::string_view{"poison"}};
+    return names[details.index()];
+}
+
+bool retryable(const ErrorDetails& details) noexcept {
+    if (const auto* infrastructure = std::get_if<details::Infrastructure>(&details)) {
+        return infrastructure->retryable;
+    }
+    if (const auto* application = std::get_if<details::Application>(&details)) {
+        return application->retryable;
+    }
+    return false;
+}
+
+} // namespace durable
