@@ -1,0 +1,88 @@
+// ActivityContext: what a running activity may know about itself, and how it hears "stop".
+//
+//     registry.add(charge_card, [](durable::ActivityContext& ctx, const Order& order) {
+//         while (!gateway.ready()) {
+//             if (!ctx.sleep(1s)) { throw std::runtime_error{"asked to stop"}; }
+//         }
+//         return gateway.charge(order, ctx.idempotency_key());
+//     });
+//
+// An activity runs at least once: after a crash it runs again, with a higher attempt. It is asked
+// to stop when its orchestration no longer wants the result, when another worker took it over, and
+// when the runtime shuts down. A result that comes after that is ignored.
+
+#pragma once
+
+#include <durable/log.hpp>
+#include <durable/time.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace durable {
+
+class Client;
+class Provider;
+
+struct ActivityInfo {
+    std::string instance;
+    std::uint64_t execution_id = 0;
+    std::string orchestration;
+    std::string orchestration_version;
+    std::string name;
+    std::uint64_t id = 0;      // the event id of the step in the orchestration's history
+    std::uint32_t attempt = 1; // how often the queue has handed this step out
+    std::string worker_id;
+    std::optional<std::string> session;
+    std::optional<std::string> tag;
+};
+
+// One per call, on the thread that runs the activity. Helper threads may use it until the activity
+// returns.
+class ActivityContext final {
+ public:
+    // What the context stands on. Made by the runtime, or by a test that calls an activity itself.
+    struct Services {
+        std::shared_ptr<Clock> clock;       // nullptr: the machine's
+        std::shared_ptr<Logger> logger;     // nullptr: silent
+        std::shared_ptr<Provider> provider; // nullptr: client() is not available
+        std::stop_token stop;
+    };
+
+    ActivityContext(ActivityInfo info, Services services);
+    ActivityContext(const ActivityContext&) = delete;
+    ActivityContext& operator=(const ActivityContext&) = delete;
+    ~ActivityContext();
+
+    [[nodiscard]] const ActivityInfo& info() const noexcept { return info_; }
+    [[nodiscard]] const std::string& instance() const noexcept { return info_.instance; }
+    [[nodiscard]] std::uint64_t execution_id() const noexcept { return info_.execution_id; }
+    [[nodiscard]] std::uint64_t id() const noexcept { return info_.id; }
+    [[nodiscard]] std::uint32_t attempt() const noexcept { return info_.attempt; }
+
+    // "order-7/1/4": the same for every attempt of this step and for nothing else. Hand it to the
+    // outside world, so that a repeated attempt has no second effect there.
+    [[nodiscard]] std::string idempotency_key() const;
+
+    [[nodiscard]] const std::stop_token& stop_token() const noexcept { return services_.stop; }
+    [[nodiscard]] bool stop_requested() const noexcept { return services_.stop.stop_requested(); }
+
+    // Waits. False, at once, when asked to stop.
+    [[nodiscard]] bool sleep(Duration duration) const;
+
+    void log(LogLevel level, std::string_view message) const;
+
+    // A client of the same store, for activities that start, signal or prune other instances.
+    // Throws std::logic_error when the context was made without a provider.
+    [[nodiscard]] Client client() const;
+
+ private:
+    ActivityInfo info_;
+    Services services_;
+};
+
+} // namespace durable
