@@ -179,6 +179,7 @@ class TagFilter {
 struct SessionClaim {
     std::string owner_id;
     Duration lock_timeout{};
+    bool claim_new = true; // false: items of sessions that this owner holds, no further ones
 };
 
 struct FetchWork {
