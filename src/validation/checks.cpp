@@ -1,0 +1,50 @@
+#include "validation/categories.hpp"
+#include "validation/expect.hpp"
+
+#include <durable/validation.hpp>
+
+#include <exception>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace durable::validation {
+
+namespace {
+
+// In the order in which a new provider grows: the basics first.
+std::vector<Check> all_checks() {
+    std::vector<Check> all;
+    for (const auto category : {
+             atomicity_checks(),
+         }) {
+        all.insert(all.end(), category.begin(), category.end());
+    }
+    return all;
+}
+
+} // namespace
+
+std::span<const Check> checks() {
+    static const std::vector<Check> all = all_checks();
+    return all;
+}
+
+Verdict run(const Check& check, Factory& factory) {
+    try {
+        check.run(factory);
+        return {};
+    } catch (const CheckSkipped& skipped) {
+        return {.outcome = Outcome::skipped, .message = skipped.what()};
+    } catch (const CheckFailed& failed) {
+        return {.outcome = Outcome::failed, .message = failed.what()};
+    } catch (const std::exception& escaped) {
+        return {.outcome = Outcome::failed,
+                .message = std::string{"an exception escaped the provider: "} + escaped.what()};
+    } catch (...) {
+        return {.outcome = Outcome::failed,
+                .message = "something that is no std::exception escaped the provider"};
+    }
+}
+
+} // namespace durable::validation
