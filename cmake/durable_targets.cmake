@@ -8,6 +8,39 @@ target_compile_options(durable_warnings INTERFACE
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wno-missing-designated-field-initializers>
   $<$<BOOL:${DURABLE_WERROR}>:-Werror>)
 
+# Precompiled headers halve the time of a fresh build. They hold foreign headers only, and the gcc
+# preset builds without them, so a missing #include still fails somewhere.
+set(library_pch <algorithm> <chrono> <expected> <functional> <map> <memory> <mutex> <optional>
+                <stop_token> <string> <variant> <vector>)
+set(test_pch ${library_pch} <set> <thread> <unordered_map> <gtest/gtest.h>)
+
+# durable_precompile(<target> library|test): all targets of a kind are compiled alike and share one
+# header, built by a target of its own, so that nobody's extra options leak into it.
+function(durable_precompile target kind)
+  if(NOT DURABLE_PCH)
+    return()
+  endif()
+  set(donor durable_${kind}_pch)
+  if(NOT TARGET ${donor})
+    file(CONFIGURE OUTPUT ${donor}.cpp CONTENT "")
+    add_library(${donor} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${donor}.cpp)
+    target_precompile_headers(${donor} PRIVATE ${${kind}_pch})
+    target_compile_features(${donor} PRIVATE cxx_std_23)
+    target_link_libraries(${donor} PRIVATE durable_warnings)
+    set_target_properties(${donor} PROPERTIES CXX_EXTENSIONS OFF)
+    # A time stamp inside would make ccache miss.
+    target_compile_options(${donor} PRIVATE
+      $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+    if(kind STREQUAL library)
+      set_target_properties(${donor} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    else()
+      target_compile_options(${donor} PRIVATE ${DURABLE_TEST_FLAGS})
+      target_link_libraries(${donor} PRIVATE GTest::gtest)
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${donor})
+endfunction()
+
 # durable_library(<name> HEADERS ... SOURCES ... [PUBLIC ...] [PRIVATE ...])
 # Declares durable_<name>, alias durable::<name>, installs it and proves that every public header
 # compiles on its own (build target all_verify_interface_header_sets).
@@ -26,7 +59,9 @@ function(durable_library name)
     PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:durable_warnings>)
   set_target_properties(${target} PROPERTIES
     EXPORT_NAME ${name} CXX_EXTENSIONS OFF VERIFY_INTERFACE_HEADER_SETS ON
-    POSITION_INDEPENDENT_CODE ON)
+    POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  durable_precompile(${target} library)
   install(TARGETS ${target} EXPORT durable FILE_SET HEADERS)
 endfunction()
 
@@ -50,6 +85,7 @@ function(durable_test name)
   target_compile_options(${name} PRIVATE ${DURABLE_TEST_FLAGS})
   target_compile_features(${name} PRIVATE cxx_std_23)
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  durable_precompile(${name} test)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()
 
