@@ -1,0 +1,45 @@
+// Ending an execution from its history alone, without running its code: for poisoned messages, for
+// nondeterminism under the policy `fail`, and for messages that find the instance finished.
+
+#pragma once
+
+#include "replay/turn_result.hpp"
+
+#include <durable/error_details.hpp>
+#include <durable/history_event.hpp>
+#include <durable/time.hpp>
+#include <durable/work_item.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace durable::replay {
+
+// The event that ended this history, or nullptr.
+[[nodiscard]] const HistoryEvent* terminal_event(std::span<const HistoryEvent> history) noexcept;
+
+struct FailExecution {
+    std::string instance;
+    std::uint64_t execution_id = 1;
+    std::span<const HistoryEvent> history; // of this execution; empty: it never ran
+    // Needed when the history is empty: StartOrchestration or ContinueAsNew. The failure is then
+    // recorded in the execution that would have begun, never in its predecessor (T-31).
+    const WorkItem* start = nullptr;
+    std::string version = "unknown"; // of the handler, when it was resolved
+    ErrorDetails details;
+    Instant now;
+};
+
+// Cancels everything the history left open (activities, timers, children, waits), records
+// OrchestrationFailed as the last event and tells the parent (T-19, T-30).
+[[nodiscard]] TurnResult fail_execution(const FailExecution& request);
+
+// A start for an instance that exists already changes nothing (T-18). If another parent waits for
+// it, that parent is told instead of waiting for ever (T-05): the message to send, or nothing.
+[[nodiscard]] std::optional<WorkItem>
+answer_to_second_start(const work::StartOrchestration& start,
+                       const history::OrchestrationStarted& existing);
+
+} // namespace durable::replay
