@@ -1,0 +1,82 @@
+// Metrics: what the runtime counts and measures, and where the numbers go.
+//
+//     auto metrics = std::make_shared<durable::MetricsRecorder>();
+//     auto runtime = durable::Runtime::start(provider, registry, {.metrics = metrics});
+//     http.get("/metrics", [metrics] { return metrics->prometheus_text(); });
+//
+// docs/operating.md explains each metric. To feed another system, implement Metrics.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace durable {
+
+enum class MetricKind : std::uint8_t {
+    counter,   // a recorded value is added
+    gauge,     // a recorded value replaces the last one
+    histogram, // a recorded value is one observation
+};
+
+struct MetricInfo {
+    std::string_view name; // "durable_orchestration_starts_total"
+    MetricKind kind = MetricKind::counter;
+    std::string_view help;
+    std::span<const std::string_view> labels; // names, in the order of the values
+    std::span<const double> buckets;          // upper bounds, ascending; histograms only
+    std::size_t index = 0;                    // its place in metric_catalogue()
+};
+
+// Every metric the library records.
+[[nodiscard]] std::span<const MetricInfo> metric_catalogue() noexcept;
+
+// Called from any thread, often: be quick. Must not throw.
+class Metrics {
+ public:
+    Metrics() = default;
+    Metrics(const Metrics&) = delete;
+    Metrics& operator=(const Metrics&) = delete;
+    virtual ~Metrics() = default;
+
+    // `metric` is an element of metric_catalogue(); `labels` has one value per label of it.
+    virtual void record(const MetricInfo& metric,
+                        std::span<const std::string_view> labels,
+                        double value) noexcept = 0;
+};
+
+// Keeps the numbers in memory, for a scraper and for tests.
+class MetricsRecorder final : public Metrics {
+ public:
+    // A label with ever new values would eat the memory: past this many combinations per metric,
+    // the rest is counted together under the label value "other".
+    static constexpr std::size_t max_series = 1000;
+
+    MetricsRecorder();
+    ~MetricsRecorder() override;
+
+    void record(const MetricInfo& metric,
+                std::span<const std::string_view> labels,
+                double value) noexcept override;
+
+    // A counter's or gauge's value, a histogram's number of observations, summed over every series
+    // that has all of `labels` ("name=value"). 0 when there is none.
+    [[nodiscard]] double value(std::string_view name,
+                               std::span<const std::string_view> labels = {}) const;
+    // The sum of a histogram's observations.
+    [[nodiscard]] double sum(std::string_view name) const;
+
+    // The text format that Prometheus scrapes (version 0.0.4); metrics in the catalogue's order,
+    // series by label.
+    [[nodiscard]] std::string prometheus_text() const;
+
+ private:
+    struct Families;
+    std::unique_ptr<Families> families_;
+};
+
+} // namespace durable

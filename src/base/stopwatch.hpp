@@ -1,0 +1,20 @@
+// Measures how long something took, for metrics and reports. The only thing in the library that
+// reads the machine's clock past durable::Clock: what it says never decides anything.
+
+#pragma once
+
+#include <chrono>
+
+namespace durable {
+
+class Stopwatch {
+ public:
+    [[nodiscard]] double seconds() const noexcept {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+    }
+
+ private:
+    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+} // namespace durable

@@ -1,0 +1,160 @@
+#include "base/mutex.hpp"
+
+#include <durable/log.hpp>
+
+#include <array>
+#include <cstdio>
+#include <ostream>
+#include <string>
+
+namespace durable {
+
+namespace {
+
+// 2026-01-31T12:00:00.123Z
+std::string timestamp(Instant time) {
+    const auto day = std::chrono::floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date{day};
+    const std::chrono::hh_mm_ss clock{time - day};
+    std::array<char, 64> text{};
+    const int length = std::snprintf(text.data(),
+                                     text.size(),
+                                     "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+                                     static_cast<int>(date.year()),
+                                     static_cast<unsigned>(date.month()),
+                                     static_cast<unsigned>(date.day()),
+                                     static_cast<int>(clock.hours().count()),
+                                     static_cast<int>(clock.minutes().count()),
+                                     static_cast<int>(clock.seconds().count()),
+                                     static_cast<int>(clock.subseconds().count()));
+    return {text.data(), static_cast<std::size_t>(length)};
+}
+
+// A record is one line, whatever users put into it.
+void append_line(std::string& line, std::string_view text) {
+    for (const char c : text) {
+        if (c == '\n') {
+            line += "\\n";
+        } else {
+            line += c;
+        }
+    }
+}
+
+std::string as_text(const LogRecord& record) {
+    auto line = timestamp(record.time);
+    line.append(" ").append(name_of(record.level)).append(" ").append(record.source);
+    if (!record.instance.empty()) {
+        line += ' ';
+        append_line(line, record.instance);
+        if (record.execution_id != 0) {
+            line += '/' + std::to_string(record.execution_id);
+        }
+        if (record.turn != 0) {
+            line += '#' + std::to_string(record.turn);
+        }
+    }
+    line += ' ';
+    append_line(line, record.message);
+    for (const auto& field : record.fields) {
+        line.append(" ").append(field.name).append("=");
+        append_line(line, field.value);
+    }
+    line += '\n';
+    return line;
+}
+
+void append_json(std::string& line, std::string_view text) {
+    line += '"';
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            line += '\\';
+            line += c;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            std::array<char, 8> escape{};
+            std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
+            line += escape.data();
+        } else {
+            line += c;
+        }
+    }
+    line += '"';
+}
+
+void append_member(std::string& line, std::string_view name, std::string_view value) {
+    line += ',';
+    append_json(line, name);
+    line += ':';
+    append_json(line, value);
+}
+
+std::string as_json(const LogRecord& record) {
+    std::string line = R"({"time":")" + timestamp(record.time) + '"';
+    append_member(line, "level", name_of(record.level));
+    append_member(line, "source", record.source);
+    append_member(line, "message", record.message);
+    if (!record.instance.empty()) {
+        append_member(line, "instance", record.instance);
+    }
+    if (record.execution_id != 0) {
+        line += R"(,"execution":)" + std::to_string(record.execution_id);
+    }
+    if (record.turn != 0) {
+        line += R"(,"turn":)" + std::to_string(record.turn);
+    }
+    for (const auto& field : record.fields) {
+        append_member(line, field.name, field.value);
+    }
+    line += "}\n";
+    return line;
+}
+
+using Format = std::string (*)(const LogRecord&);
+
+class StreamLogger final : public Logger {
+ public:
+    StreamLogger(std::ostream& out, LogLevel least, Format format)
+        : least_{least}, format_{format}, out_{out} {}
+
+    [[nodiscard]] bool enabled(LogLevel level, std::string_view) const noexcept override {
+        return level >= least_;
+    }
+
+    void write(const LogRecord& record) noexcept override {
+        if (record.level < least_) {
+            return;
+        }
+        const auto line = format_(record);
+        const MutexLock lock{mutex_};
+        out_ << line << std::flush;
+    }
+
+ private:
+    LogLevel least_;
+    Format format_;
+    Mutex mutex_;
+    std::ostream& out_ DURABLE_GUARDED_BY(mutex_);
+};
+
+class SilentLogger final : public Logger {
+ public:
+    [[nodiscard]] bool enabled(LogLevel, std::string_view) const noexcept override { return false; }
+    void write(const LogRecord&) noexcept override {}
+};
+
+} // namespace
+
+std::shared_ptr<Logger> text_logger(std::ostream& out, LogLevel least) {
+    return std::make_shared<StreamLogger>(out, least, as_text);
+}
+
+std::shared_ptr<Logger> json_logger(std::ostream& out, LogLevel least) {
+    return std::make_shared<StreamLogger>(out, least, as_json);
+}
+
+std::shared_ptr<Logger> silent_logger() {
+    static const auto logger = std::make_shared<SilentLogger>();
+    return logger;
+}
+
+} // namespace durable

@@ -1,0 +1,141 @@
+#include "observability/catalogue.hpp"
+#include "observability/observer.hpp"
+
+#include <durable/metrics.hpp>
+
+#include <array>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace durable::observability {
+namespace {
+
+void record(MetricsRecorder& recorder,
+            Metric which,
+            double value,
+            std::vector<std::string_view> labels = {}) {
+    recorder.record(metric(which), labels, value);
+}
+
+TEST(MetricCatalogue, NamesAreUniqueAndFollowTheConventions) {
+    std::set<std::string_view> names;
+    for (const auto& each : metric_catalogue()) {
+        EXPECT_TRUE(each.name.starts_with("durable_")) << each.name;
+        EXPECT_EQ(each.name.ends_with("_total"), each.kind == MetricKind::counter) << each.name;
+        EXPECT_EQ(!each.buckets.empty(), each.kind == MetricKind::histogram) << each.name;
+        EXPECT_TRUE(std::ranges::is_sorted(each.buckets)) << each.name;
+        EXPECT_FALSE(each.help.empty()) << each.name;
+        names.insert(each.name);
+    }
+    EXPECT_EQ(names.size(), metric_catalogue().size());
+}
+
+TEST(MetricsRecorder, CountersAddAndGaugesReplace) {
+    MetricsRecorder recorder;
+
+    record(recorder, Metric::orchestration_poison, 1);
+    record(recorder, Metric::orchestration_poison, 2);
+    record(recorder, Metric::cached_frames, 7);
+    record(recorder, Metric::cached_frames, 4);
+
+    EXPECT_EQ(recorder.value("durable_orchestration_poison_total"), 3);
+    EXPECT_EQ(recorder.value("durable_cached_frames"), 4);
+}
+
+TEST(MetricsRecorder, SumsOverTheSeriesThatHaveTheLabels) {
+    MetricsRecorder recorder;
+    record(recorder, Metric::orchestration_starts, 1, {"Hello", "1.0.0", "client"});
+    record(recorder, Metric::orchestration_starts, 1, {"Hello", "2.0.0", "client"});
+    record(recorder, Metric::orchestration_starts, 1, {"Bye", "1.0.0", "parent"});
+    constexpr std::string_view name = "durable_orchestration_starts_total";
+
+    EXPECT_EQ(recorder.value(name), 3);
+    EXPECT_EQ(recorder.value(name, std::array{std::string_view{"orchestration_name=Hello"}}), 2);
+    EXPECT_EQ(recorder.value(name,
+                             std::array{std::string_view{"orchestration_name=Hello"},
+                                        std::string_view{"version=2.0.0"}}),
+              1);
+    EXPECT_EQ(recorder.value(name, std::array{std::string_view{"version=9"}}), 0);
+    EXPECT_EQ(recorder.value("no_such_metric"), 0);
+}
+
+TEST(MetricsRecorder, RendersThePrometheusTextFormat) {
+    MetricsRecorder recorder;
+    record(recorder, Metric::orchestration_turns, 1, {"Hello"});
+    record(recorder, Metric::orchestration_turns, 5, {"Hello"});
+    record(recorder, Metric::orchestration_turns, 1000, {"Hello"});
+    record(recorder, Metric::activity_zombies, 0);
+
+    EXPECT_EQ(recorder.prometheus_text(),
+              "# HELP durable_orchestration_turns Turns of an execution that ended\n"
+              "# TYPE durable_orchestration_turns histogram\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"1\"} 1\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"2\"} 1\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"5\"} 2\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"10\"} 2\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"20\"} 2\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"50\"} 2\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"100\"} 2\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"200\"} 2\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"500\"} 2\n"
+              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"+Inf\"} 3\n"
+              "durable_orchestration_turns_sum{orchestration_name=\"Hello\"} 1006\n"
+              "durable_orchestration_turns_count{orchestration_name=\"Hello\"} 3\n"
+              "# HELP durable_activity_zombies Activities that ignore the request to stop\n"
+              "# TYPE durable_activity_zombies gauge\n"
+              "durable_activity_zombies 0\n");
+}
+
+TEST(MetricsRecorder, LabelValuesAreEscaped) {
+    MetricsRecorder recorder;
+
+    record(recorder, Metric::activity_configuration_errors, 1, {"a\"b\\c\nd"});
+
+    EXPECT_NE(recorder.prometheus_text().find(R"(activity_name="a\"b\\c\nd"} 1)"),
+              std::string::npos);
+}
+
+TEST(MetricsRecorder, EndlessLabelValuesAreCountedTogether) {
+    MetricsRecorder recorder;
+
+    for (std::size_t i = 0; i < MetricsRecorder::max_series + 5; ++i) {
+        record(recorder, Metric::activity_configuration_errors, 1, {std::to_string(i)});
+    }
+
+    constexpr std::string_view name = "durable_activity_configuration_errors_total";
+    EXPECT_EQ(recorder.value(name, std::array{std::string_view{"activity_name=other"}}), 5);
+    EXPECT_EQ(recorder.value(name), MetricsRecorder::max_series + 5);
+}
+
+TEST(MetricsRecorder, ThreadsMayRecordAtOnce) {
+    MetricsRecorder recorder;
+
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 4; ++i) {
+            threads.emplace_back([&] {
+                for (int n = 0; n < 1000; ++n) {
+                    record(recorder, Metric::activity_poison, 1);
+                }
+            });
+        }
+    }
+
+    EXPECT_EQ(recorder.value("durable_activity_poison_total"), 4000);
+}
+
+TEST(Observer, WithoutSinksEveryCallIsANoOp) {
+    const Observer observer{system_clock(), {}};
+
+    observer.log(LogLevel::error, {.instance = "a"}, "nobody listens");
+    observer.count(Metric::activity_poison);
+
+    EXPECT_EQ(observer.span({.name = "x"}), nullptr);
+}
+
+} // namespace
+} // namespace durable::observability
