@@ -1,0 +1,20 @@
+// What one execution may store. Checked before anything is recorded: data over a limit is never
+// persisted, the orchestration fails with a sentence that names the limit, and its parent is told.
+
+#pragma once
+
+#include <cstddef>
+
+namespace durable {
+
+struct Limits {
+    std::size_t custom_status_bytes = 256UL * 1024;
+    std::size_t tag_bytes = 256;
+    std::size_t kv_keys = 150;
+    std::size_t kv_value_bytes = 64UL * 1024;
+    // Unread queue messages that OrchestrationStarted carries into the next execution. What is over
+    // it is not lost: it goes back to the instance's own queue, in order.
+    std::size_t carry_forward_messages = 100;
+};
+
+} // namespace durable
