@@ -17,6 +17,14 @@ std::vector<Check> all_checks() {
     std::vector<Check> all;
     for (const auto category : {
              atomicity_checks(),
+             capability_filtering_checks(),
+             corrupt_history_checks(),
+             session_checks(),
+             session_lease_checks(),
+             tag_filtering_checks(),
+             custom_status_checks(),
+             kv_store_checks(),
+             kv_layer_checks(),
          }) {
         all.insert(all.end(), category.begin(), category.end());
     }
