@@ -14,7 +14,8 @@ namespace durable {
 namespace details {
 
 // `extra` in these structs holds members that a later version wrote and this one does not know, as
-// raw JSON text (`"key":value,...`): they survive a round trip.
+// raw JSON text (`"key":value,...`): they survive a round trip. `kind_extra` holds those of the
+// object nested in the error, which says what was cancelled or poisoned.
 
 struct Infrastructure {
     std::string operation;
@@ -47,6 +48,7 @@ struct Application {
     std::string
         failure_kind; // Failure::kind, when the user gave one; absent on the wire when empty
     std::string extra;
+    std::string kind_extra; // of a cancellation
     bool operator==(const Application&) const = default;
 };
 
@@ -63,6 +65,7 @@ struct Poison {
     std::string error;             // failed_deserialization only
     std::string message;           // the message that poisoned, for debugging
     std::string extra;
+    std::string kind_extra;
     bool operator==(const Poison&) const = default;
 };
 

@@ -1,5 +1,7 @@
 // The names that kinds of events, messages and errors carry on the wire and in front of people.
 
+#include "model/wire_names.hpp"
+
 #include <durable/error_details.hpp>
 #include <durable/history_event.hpp>
 #include <durable/work_item.hpp>
@@ -10,54 +12,6 @@
 namespace durable {
 
 namespace {
-
-// In the order of the variants: a static_assert below keeps them in step.
-constexpr std::array event_names = {
-    std::string_view{"OrchestrationStarted"},
-    std::string_view{"OrchestrationCompleted"},
-    std::string_view{"OrchestrationFailed"},
-    std::string_view{"OrchestrationContinuedAsNew"},
-    std::string_view{"OrchestrationCancelRequested"},
-    std::string_view{"ActivityScheduled"},
-    std::string_view{"ActivityCompleted"},
-    std::string_view{"ActivityFailed"},
-    std::string_view{"ActivityCancelRequested"},
-    std::string_view{"TimerCreated"},
-    std::string_view{"TimerFired"},
-    std::string_view{"TimerCancelRequested"},
-    std::string_view{"ExternalSubscribed"},
-    std::string_view{"ExternalEvent"},
-    std::string_view{"ExternalSubscribedCancelled"},
-    std::string_view{"ExternalSubscribedPersistent"},
-    std::string_view{"ExternalEventPersistent"},
-    std::string_view{"ExternalSubscribedPersistentCancelled"},
-    std::string_view{"OrchestrationChained"},
-    std::string_view{"SubOrchestrationScheduled"},
-    std::string_view{"SubOrchestrationCompleted"},
-    std::string_view{"SubOrchestrationFailed"},
-    std::string_view{"SubOrchestrationCancelRequested"},
-    std::string_view{"CustomStatusUpdated"},
-    std::string_view{"KeyValueSet"},
-    std::string_view{"KeyValueCleared"},
-    std::string_view{"KeyValuesCleared"},
-    std::string_view{"PatchMarked"},
-};
-static_assert(event_names.size() == std::variant_size_v<history::Kind>);
-
-constexpr std::array item_names = {
-    std::string_view{"StartOrchestration"},
-    std::string_view{"ContinueAsNew"},
-    std::string_view{"ActivityExecute"},
-    std::string_view{"ActivityCompleted"},
-    std::string_view{"ActivityFailed"},
-    std::string_view{"TimerFired"},
-    std::string_view{"ExternalRaised"},
-    std::string_view{"QueueMessage"},
-    std::string_view{"SubOrchCompleted"},
-    std::string_view{"SubOrchFailed"},
-    std::string_view{"CancelInstance"},
-};
-static_assert(item_names.size() == std::variant_size_v<WorkItem>);
 
 std::string display(const details::Infrastructure& error) {
     return "infrastructure:" + error.operation + ": " + error.message;
@@ -100,7 +54,7 @@ std::string display(const details::Poison& error) {
 } // namespace
 
 std::string_view type_name(const history::Kind& kind) noexcept {
-    return event_names[kind.index()];
+    return wire::event_names[kind.index()];
 }
 
 bool is_terminal(const history::Kind& kind) noexcept {
@@ -122,7 +76,7 @@ const std::string& target_instance(const WorkItem& item) noexcept {
 }
 
 std::string_view type_name(const WorkItem& item) noexcept {
-    return item_names[item.index()];
+    return wire::item_names[item.index()];
 }
 
 std::string display_text(const ErrorDetails& details) {

@@ -1,0 +1,278 @@
+// The members of each struct as one compile-time list, from which both directions are made: what is
+// written and what is read cannot drift apart.
+//
+//     template <> struct MembersOf<history::ActivityScheduled> {
+//         using List = MemberList<Member<"name", &ActivityScheduled::name>,
+//                                 Member<"tag", &ActivityScheduled::tag, Presence::omitted>>;
+//     };
+
+#pragma once
+
+#include "model/json_reader.hpp"
+#include "model/json_writer.hpp"
+
+#include <durable/history_event.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace durable::wire {
+
+// What a member looks like when there is nothing to say.
+enum class Presence : std::uint8_t {
+    required,  // always there
+    nullable,  // null; a missing member means the same
+    omitted,   // left out; null means the same
+    defaulted, // always written; when missing, the default of the struct
+};
+
+// A name as a template argument.
+template <std::size_t N>
+struct Name {
+    std::array<char, N> text{};
+    consteval Name(const char (&from)[N]) {
+        std::copy_n(from, N, text.begin());
+    } // NOLINT(google-explicit-constructor)
+    [[nodiscard]] constexpr std::string_view view() const { return {text.data(), N - 1}; }
+};
+
+// lead + "name": in one piece, so that a key is a copy of constant length.
+template <char Lead, Name Key>
+inline constexpr auto key_text = [] {
+    std::array<char, Key.view().size() + 4> text{};
+    text[0] = Lead;
+    text[1] = '"';
+    std::ranges::copy(Key.view(), text.begin() + 2);
+    text[text.size() - 2] = '"';
+    text[text.size() - 1] = ':';
+    return text;
+}();
+
+template <char Lead, Name Key>
+void write_key(JsonWriter& out) {
+    constexpr const auto& text = key_text<Lead, Key>;
+    out.token(std::string_view{text.data(), text.size()});
+}
+
+// ---- Values
+// --------------------------------------------------------------------------------------
+
+inline void write_value(JsonWriter& out, const std::string& value, std::string_view member) {
+    out.string(value, member);
+}
+inline void write_value(JsonWriter& out, std::uint64_t value, std::string_view) {
+    out.number(value);
+}
+inline void write_value(JsonWriter& out, std::uint32_t value, std::string_view) {
+    out.number(value);
+}
+inline void write_value(JsonWriter& out, bool value, std::string_view) {
+    out.boolean(value);
+}
+void write_value(JsonWriter& out,
+                 const std::vector<CarriedMessage>& messages,
+                 std::string_view member);
+template <class T>
+void write_value(JsonWriter& out, const std::optional<T>& value, std::string_view member) {
+    value ? write_value(out, *value, member) : out.null();
+}
+
+inline void read_value(JsonReader& in, std::string& value) {
+    in.string(value);
+}
+inline void read_value(JsonReader& in, std::uint64_t& value) {
+    in.number(value);
+}
+inline void read_value(JsonReader& in, std::uint32_t& value) {
+    in.number(value);
+}
+inline void read_value(JsonReader& in, bool& value) {
+    in.boolean(value);
+}
+void read_value(JsonReader& in, std::vector<CarriedMessage>& messages);
+template <class T>
+void read_value(JsonReader& in, std::optional<T>& value) {
+    read_value(in, value.emplace());
+}
+
+inline bool has_value(const std::string& value) {
+    return !value.empty();
+}
+template <class T>
+bool has_value(const std::optional<T>& value) {
+    return value.has_value();
+}
+
+// ---- Members
+// -------------------------------------------------------------------------------------
+
+template <Name Key, auto Pointer, Presence Absence = Presence::required>
+struct Member {
+    static constexpr auto key = Key;
+    static constexpr auto presence = Absence;
+
+    template <class Object>
+    static bool present(const Object& object) {
+        if constexpr (presence == Presence::omitted) {
+            return has_value(object.*Pointer);
+        } else {
+            return true;
+        }
+    }
+    template <class Object>
+    static void write(JsonWriter& out, const Object& object) {
+        write_value(out, object.*Pointer, Key.view());
+    }
+    template <class Object>
+    static void read(JsonReader& in, Object& object) {
+        if constexpr (presence == Presence::nullable || presence == Presence::omitted) {
+            if (in.null()) {
+                return;
+            }
+        }
+        read_value(in, object.*Pointer);
+    }
+};
+
+// Which members of an object were met; bit i is member i of its list.
+using MemberSet = std::uint32_t;
+
+void fail_repeated(JsonReader& in, const JsonName& name);
+void fail_missing(JsonReader& in, std::string_view member);
+void fail_missing(JsonReader& in, std::span<const std::string_view> names, MemberSet missing);
+void fail_unknown(JsonReader& in, std::string_view what, const JsonName& name);
+
+template <class... Members>
+struct MemberList {
+    static_assert(sizeof...(Members) <= 32);
+    static constexpr std::array<std::string_view, sizeof...(Members)> names = {
+        Members::key.view()...};
+    static constexpr MemberSet required = [] {
+        MemberSet bit = 1;
+        MemberSet bits = 0;
+        ((bits |=
+          std::exchange(bit, bit << 1U) * MemberSet{Members::presence == Presence::required}),
+         ...);
+        return bits;
+    }();
+
+    // Writes `Lead"key":value` for the first member, `,"key":value` for the others.
+    template <char Lead, class Object>
+    static void write(JsonWriter& out, const Object& object) {
+        write_each<Lead>(out, object, std::index_sequence_for<Members...>{});
+    }
+
+    // Reads the value of `name` into its member. False when no member has this name.
+    template <class Object>
+    static bool read(JsonReader& in, const JsonName& name, Object& object, MemberSet& met) {
+        MemberSet bit = 1;
+        return (read_if<Members>(in, name, object, met, std::exchange(bit, bit << 1U)) || ...);
+    }
+
+    // After the object: fails when a required member was not met.
+    static void require(JsonReader& in, MemberSet met) {
+        if ((required & ~met) != 0) [[unlikely]] {
+            fail_missing(in, names, required & ~met);
+        }
+    }
+
+    [[nodiscard]] static bool contains(std::string_view name) {
+        return std::ranges::find(names, name) != names.end();
+    }
+
+ private:
+    template <char Lead, class Object, std::size_t... Indices>
+    static void write_each(JsonWriter& out, const Object& object, std::index_sequence<Indices...>) {
+        (write_one < Indices == 0 ? Lead : ',', Members > (out, object), ...);
+    }
+    template <char Lead, class One, class Object>
+    static void write_one(JsonWriter& out, const Object& object) {
+        static_assert(Lead == ',' || One::presence != Presence::omitted);
+        if (One::present(object)) {
+            write_key<Lead, One::key>(out);
+            One::write(out, object);
+        }
+    }
+    template <class One, class Object>
+    static bool
+    read_if(JsonReader& in, const JsonName& name, Object& object, MemberSet& met, MemberSet bit) {
+        if (name.text != One::key.view()) {
+            return false;
+        }
+        if ((met & bit) != 0) {
+            fail_repeated(in, name);
+        }
+        met |= bit;
+        One::read(in, object);
+        return true;
+    }
+};
+
+// Specialised for every struct of the wire format.
+template <class Object>
+struct MembersOf;
+
+// ---- Unknown members
+// -----------------------------------------------------------------------------
+
+// Keeps members that this version does not know in `extra`, token by token but without white space:
+// an encoded value is always one line.
+class UnknownMembers {
+ public:
+    explicit UnknownMembers(std::string& extra) : extra_{extra} {}
+
+    void keep(JsonReader& in, const JsonName& name);
+    // After the object: fails when two unknown members have the same name.
+    void finish(JsonReader& in);
+
+ private:
+    struct Met {
+        std::string name;
+        std::size_t offset;
+        auto operator<=>(const Met&) const = default;
+    };
+    std::string& extra_;
+    std::vector<Met> met_;
+};
+
+// Writes `,extra`. Refuses text that reading would not give back as it is: no list of members,
+// white space, a member twice, or one that `is_known`.
+void write_extra(JsonWriter& out, std::string_view extra, bool (*is_known)(std::string_view name));
+
+// ---- Objects
+// -------------------------------------------------------------------------------------
+
+// {"member":..., extra}
+template <class List, class Object>
+void write_object(JsonWriter& out, const Object& object, std::string_view extra) {
+    out.enter();
+    List::template write<'{'>(out, object);
+    if (!extra.empty()) [[unlikely]] {
+        write_extra(out, extra, List::contains);
+    }
+    out.literal("}");
+    out.leave();
+}
+
+template <class List, class Object>
+void read_object(JsonReader& in, Object& object, std::string& extra) {
+    MemberSet met = 0;
+    UnknownMembers unknown{extra};
+    in.object([&](const JsonName& name) {
+        if (!List::read(in, name, object, met)) {
+            unknown.keep(in, name);
+        }
+    });
+    unknown.finish(in);
+    List::require(in, met);
+}
+
+} // namespace durable::wire
