@@ -1,0 +1,113 @@
+// Files: every call to the file system that storage makes, so that a simulated disk can stand in.
+//
+// The calls are as weak as the real ones, on purpose: a write may be short, is not durable before
+// sync(), and a new name is not durable before sync_directory(). The helpers at the end add the
+// usual loops. Paths are plain strings with '/' between the parts.
+
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace durable {
+
+struct FileError {
+    std::errc code{};
+    std::string text; // "write journal/0001.log: No space left on device"
+
+    // No space, quota or file handles left: waiting or cleaning up may help.
+    [[nodiscard]] bool out_of_resources() const noexcept;
+};
+
+template <class T = void>
+using FileResult = std::expected<T, FileError>;
+
+enum class OpenMode : std::uint8_t {
+    read,   // must exist
+    write,  // must exist
+    create, // must not exist
+    write_or_create,
+};
+
+// An open file; closed by its destructor. Reads and writes may come from several threads.
+class File {
+ public:
+    File() = default;
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    virtual ~File() = default;
+
+    // How many bytes were transferred: fewer than asked is not an error. A read of 0 is the end.
+    [[nodiscard]] virtual FileResult<std::size_t> read_some_at(std::span<char> into,
+                                                               std::uint64_t offset) = 0;
+    [[nodiscard]] virtual FileResult<std::size_t> write_some_at(std::string_view bytes,
+                                                                std::uint64_t offset) = 0;
+    // What was written before is durable after. After a failure nobody knows what is durable, and a
+    // later success proves nothing: the system may have dropped the unwritten pages.
+    [[nodiscard]] virtual FileResult<> sync() = 0;
+    [[nodiscard]] virtual FileResult<std::uint64_t> size() = 0;
+    [[nodiscard]] virtual FileResult<> truncate(std::uint64_t size) = 0;
+    // Takes the blocks of the first `size` bytes now, zero-filled, so that writing there cannot run
+    // out of space.
+    [[nodiscard]] virtual FileResult<> allocate(std::uint64_t size) = 0;
+    // Takes the file for this process until it is closed; false when somebody else has it.
+    [[nodiscard]] virtual FileResult<bool> try_lock() = 0;
+};
+
+struct DirectoryEntry {
+    std::string name;
+    bool is_directory = false;
+    bool operator==(const DirectoryEntry&) const = default;
+};
+
+class Files {
+ public:
+    Files() = default;
+    Files(const Files&) = delete;
+    Files& operator=(const Files&) = delete;
+    virtual ~Files() = default;
+
+    [[nodiscard]] virtual FileResult<std::unique_ptr<File>> open(const std::string& path,
+                                                                 OpenMode mode) = 0;
+    [[nodiscard]] virtual FileResult<> make_directory(const std::string& path) = 0; // may exist
+    [[nodiscard]] virtual FileResult<> rename(const std::string& from, const std::string& to) = 0;
+    [[nodiscard]] virtual FileResult<> remove(const std::string& path) = 0; // a file
+    [[nodiscard]] virtual FileResult<>
+    remove_directory(const std::string& path) = 0; // an empty one
+    // Sorted by name, without "." and "..".
+    [[nodiscard]] virtual FileResult<std::vector<DirectoryEntry>>
+    list(const std::string& directory) = 0;
+    [[nodiscard]] virtual FileResult<> sync_directory(const std::string& path) = 0;
+};
+
+// The machine's. Lives as long as the program.
+[[nodiscard]] Files& system_files();
+
+// ---- The usual loops
+// -----------------------------------------------------------------------------
+
+// Everything or an error.
+[[nodiscard]] FileResult<> write_at(File& file, std::string_view bytes, std::uint64_t offset);
+// As much as there is: shorter than asked only at the end of the file.
+[[nodiscard]] FileResult<std::size_t>
+read_at(File& file, std::span<char> into, std::uint64_t offset);
+[[nodiscard]] FileResult<std::string> read_file(Files& files, const std::string& path);
+// All or nothing, durable on return: a temporary file beside it, synced and renamed.
+[[nodiscard]] FileResult<>
+replace_file(Files& files, const std::string& path, std::string_view content);
+// A directory that exists durably, with its parents.
+[[nodiscard]] FileResult<> make_directories(Files& files, const std::string& path);
+// A directory and all that is in it. What does not exist is fine.
+[[nodiscard]] FileResult<> remove_tree(Files& files, const std::string& path);
+
+[[nodiscard]] std::string_view
+parent_path(std::string_view path) noexcept; // "." when there is none
+
+} // namespace durable

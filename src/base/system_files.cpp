@@ -1,0 +1,224 @@
+// Files on the machine's file system: one system call per method.
+
+#include "base/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace durable {
+
+namespace {
+
+// Must be called before anything else can change errno.
+std::unexpected<FileError> system_error(std::string_view call, std::string_view path) {
+    const int number = errno;
+    std::string text{call};
+    text += ' ';
+    text += path;
+    text += ": ";
+    text += std::generic_category().message(number);
+    return std::unexpected{FileError{std::errc{number}, std::move(text)}};
+}
+
+template <class Call>
+auto retry_interrupted(Call call) {
+    auto result = call();
+    while (result < 0 && errno == EINTR) {
+        result = call();
+    }
+    return result;
+}
+
+class Descriptor {
+ public:
+    explicit Descriptor(int number) : number_{number} {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (number_ >= 0) {
+            ::close(number_);
+        }
+    }
+    [[nodiscard]] int get() const noexcept { return number_; }
+
+ private:
+    int number_;
+};
+
+class SystemFile final : public File {
+ public:
+    SystemFile(int descriptor, std::string path) : fd_{descriptor}, path_{std::move(path)} {}
+
+    FileResult<std::size_t> read_some_at(std::span<char> into, std::uint64_t offset) override {
+        const auto got = retry_interrupted(
+            [&] { return ::pread(fd_.get(), into.data(), into.size(), to_offset(offset)); });
+        return got < 0 ? FileResult<std::size_t>{system_error("read", path_)}
+                       : static_cast<std::size_t>(got);
+    }
+
+    FileResult<std::size_t> write_some_at(std::string_view bytes, std::uint64_t offset) override {
+        const auto written = retry_interrupted(
+            [&] { return ::pwrite(fd_.get(), bytes.data(), bytes.size(), to_offset(offset)); });
+        return written < 0 ? FileResult<std::size_t>{system_error("write", path_)}
+                           : static_cast<std::size_t>(written);
+    }
+
+    // Never repeated, not even after EINTR: see File::sync.
+    FileResult<> sync() override { return check(::fdatasync(fd_.get()), "fdatasync"); }
+
+    FileResult<std::uint64_t> size() override {
+        struct stat status{};
+        if (::fstat(fd_.get(), &status) != 0) {
+            return system_error("stat", path_);
+        }
+        return static_cast<std::uint64_t>(status.st_size);
+    }
+
+    FileResult<> truncate(std::uint64_t size) override {
+        return check(retry_interrupted([&] { return ::ftruncate(fd_.get(), to_offset(size)); }),
+                     "truncate");
+    }
+
+    FileResult<> allocate(std::uint64_t size) override {
+        // Unlike fallocate, works on every file system: by writing zeros where it must.
+        int number = 0;
+        do {
+            number = ::posix_fallocate(fd_.get(), 0, to_offset(size));
+        } while (number == EINTR);
+        errno = number;
+        return check(number == 0 ? 0 : -1, "allocate");
+    }
+
+    FileResult<bool> try_lock() override {
+        if (retry_interrupted([&] { return ::flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0) {
+            return true;
+        }
+        return errno == EWOULDBLOCK ? FileResult<bool>{false} : system_error("lock", path_);
+    }
+
+ private:
+    static off_t to_offset(std::uint64_t offset) { return static_cast<off_t>(offset); }
+
+    FileResult<> check(int result, std::string_view call) const {
+        return result == 0 ? FileResult<>{} : system_error(call, path_);
+    }
+
+    Descriptor fd_;
+    std::string path_;
+};
+
+int open_flags(OpenMode mode) {
+    switch (mode) {
+    case OpenMode::read:
+        return O_RDONLY;
+    case OpenMode::write:
+        return O_RDWR;
+    case OpenMode::create:
+        return O_RDWR | O_CREAT | O_EXCL;
+    case OpenMode::write_or_create:
+        return O_RDWR | O_CREAT;
+    }
+    return O_RDONLY;
+}
+
+class SystemFiles final : public Files {
+ public:
+    FileResult<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
+        const int descriptor = retry_interrupted([&] {
+            return ::open(path.c_str(), open_flags(mode) | O_CLOEXEC, 0666); // umask applies
+        });
+        if (descriptor < 0) {
+            return system_error("open", path);
+        }
+        return std::make_unique<SystemFile>(descriptor, path);
+    }
+
+    FileResult<> make_directory(const std::string& path) override {
+        if (::mkdir(path.c_str(), 0777) == 0) {
+            return {};
+        }
+        if (errno != EEXIST) {
+            return system_error("make directory", path);
+        }
+        struct stat status{};
+        if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+            return {};
+        }
+        errno = ENOTDIR;
+        return system_error("make directory", path);
+    }
+
+    FileResult<> rename(const std::string& from, const std::string& to) override {
+        return check(::rename(from.c_str(), to.c_str()), "rename", from);
+    }
+    FileResult<> remove(const std::string& path) override {
+        return check(::unlink(path.c_str()), "remove", path);
+    }
+    FileResult<> remove_directory(const std::string& path) override {
+        return check(::rmdir(path.c_str()), "remove directory", path);
+    }
+
+    FileResult<std::vector<DirectoryEntry>> list(const std::string& directory) override {
+        const std::unique_ptr<DIR, int (*)(DIR*)> stream{::opendir(directory.c_str()), ::closedir};
+        if (!stream) {
+            return system_error("list", directory);
+        }
+        std::vector<DirectoryEntry> entries;
+        while (true) {
+            errno = 0;
+            const auto* entry =
+                ::readdir(stream.get()); // NOLINT(concurrency-mt-unsafe): own stream
+            if (entry == nullptr) {
+                if (errno != 0) {
+                    return system_error("list", directory);
+                }
+                break;
+            }
+            const std::string_view name{&entry->d_name[0]};
+            if (name != "." && name != "..") {
+                entries.push_back({std::string{name}, is_directory(directory, *entry)});
+            }
+        }
+        std::ranges::sort(entries, {}, &DirectoryEntry::name);
+        return entries;
+    }
+
+    FileResult<> sync_directory(const std::string& path) override {
+        const Descriptor descriptor{retry_interrupted(
+            [&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })};
+        if (descriptor.get() < 0) {
+            return system_error("open directory", path);
+        }
+        return check(::fsync(descriptor.get()), "fsync directory", path);
+    }
+
+ private:
+    static bool is_directory(const std::string& directory, const dirent& entry) {
+        if (entry.d_type != DT_UNKNOWN) {
+            return entry.d_type == DT_DIR;
+        }
+        struct stat status{};
+        const std::string path = directory + "/" + &entry.d_name[0];
+        return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    }
+
+    static FileResult<> check(int result, std::string_view call, const std::string& path) {
+        return result == 0 ? FileResult<>{} : system_error(call, path);
+    }
+};
+
+} // namespace
+
+Files& system_files() {
+    static SystemFiles files;
+    return files;
+}
+
+} // namespace durable

@@ -1,0 +1,179 @@
+// The simulated disk keeps exactly the promises of a real one, and breaks all others.
+
+#include "simulation/sim_files.hpp"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace durable::simulation {
+namespace {
+
+// A file with "old" on the disk and "new!" in the cache.
+std::unique_ptr<File> half_synced(SimFiles& disk) {
+    auto file = disk.open("/a", OpenMode::create).value();
+    EXPECT_TRUE(write_at(*file, "old", 0));
+    EXPECT_TRUE(file->sync());
+    EXPECT_TRUE(disk.sync_directory("/"));
+    EXPECT_TRUE(write_at(*file, "new!", 0));
+    return file;
+}
+
+TEST(SimFilesTest, WhatWasSyncedSurvivesAndTheRestIsGone) {
+    SimFiles disk;
+    const auto file = half_synced(disk);
+    EXPECT_EQ(disk.content("/a"), "new!");
+
+    disk.restart(Survival::nothing);
+
+    EXPECT_EQ(disk.content("/a"), "old");
+    EXPECT_FALSE(file->sync());
+}
+
+TEST(SimFilesTest, AProcessCrashLosesNothing) {
+    SimFiles disk;
+    const auto file = half_synced(disk);
+
+    disk.restart(Survival::everything);
+
+    EXPECT_EQ(disk.content("/a"), "new!");
+}
+
+TEST(SimFilesTest, APowerLossLeavesEveryMixtureOfSectors) {
+    std::set<std::string> seen;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        SimFiles disk{seed};
+        const auto file = disk.open("/a", OpenMode::create).value();
+        ASSERT_TRUE(write_at(*file, std::string(1024, 'o'), 0));
+        ASSERT_TRUE(file->sync());
+        ASSERT_TRUE(disk.sync_directory("/"));
+        ASSERT_TRUE(write_at(*file, std::string(1024, 'n'), 0));
+        disk.restart(Survival::some);
+        const auto content = disk.content("/a");
+        seen.insert({content[0], content[600]});
+    }
+
+    EXPECT_TRUE(seen.contains("oo")); // dropped
+    EXPECT_TRUE(seen.contains("nn")); // kept
+    EXPECT_TRUE(seen.contains("no")); // torn
+    EXPECT_TRUE(seen.contains("on")); // reordered
+    EXPECT_GT(seen.size(), 4U);       // garbled
+}
+
+TEST(SimFilesTest, ANameIsDurableOnlyAfterTheSyncOfItsDirectory) {
+    SimFiles disk;
+    const auto file = disk.open("/a", OpenMode::create).value();
+    ASSERT_TRUE(write_at(*file, "x", 0));
+    ASSERT_TRUE(file->sync());
+
+    disk.restart(Survival::nothing);
+
+    EXPECT_TRUE(disk.paths().empty());
+}
+
+TEST(SimFilesTest, ARenameIsAllOrNothing) {
+    std::set<std::vector<std::string>> seen;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        SimFiles disk{seed};
+        const auto file = half_synced(disk);
+        ASSERT_TRUE(disk.rename("/a", "/b"));
+        disk.restart(Survival::some);
+        seen.insert(disk.paths());
+    }
+
+    EXPECT_EQ(seen, (std::set<std::vector<std::string>>{{"/a"}, {"/b"}}));
+}
+
+TEST(SimFilesTest, TheCrashingCallAndAllLaterOnesFail) {
+    SimFiles disk;
+    const auto file = half_synced(disk);
+    disk.crash_at(disk.calls() + 1);
+
+    EXPECT_TRUE(write_at(*file, "1", 0));
+    EXPECT_FALSE(write_at(*file, "2", 0));
+    EXPECT_FALSE(disk.list("/"));
+    EXPECT_TRUE(disk.crashed());
+
+    disk.restart(Survival::nothing);
+    EXPECT_TRUE(disk.list("/"));
+    EXPECT_FALSE(write_at(*file, "3", 0)); // a file of the time before the crash
+}
+
+TEST(SimFilesTest, AFailedSyncLosesDataAndALaterSuccessDoesNotBringItBack) {
+    unsigned lost = 0;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        SimFiles disk{seed};
+        const auto file = half_synced(disk);
+        disk.fail_at(disk.calls(), std::errc::io_error);
+        ASSERT_FALSE(file->sync());
+        ASSERT_TRUE(file->sync());
+        ASSERT_EQ(disk.content("/a"), "new!");
+        disk.restart(Survival::some);
+        lost += disk.content("/a") == "new!" ? 0 : 1;
+    }
+
+    EXPECT_GT(lost, 10U);
+    EXPECT_LT(lost, 50U);
+}
+
+TEST(SimFilesTest, AFullDiskRefusesToGrowButTakesWritesIntoAllocatedSpace) {
+    SimFiles disk;
+    const auto file = disk.open("/a", OpenMode::create).value();
+    disk.set_capacity(1000);
+    ASSERT_TRUE(file->allocate(1000));
+
+    EXPECT_TRUE(write_at(*file, std::string(1000, 'x'), 0));
+    const auto more = write_at(*file, "x", 1000);
+
+    ASSERT_FALSE(more);
+    EXPECT_TRUE(more.error().out_of_resources());
+}
+
+TEST(SimFilesTest, ShortWritesAreFinishedByTheLoop) {
+    SimFiles disk;
+    const auto file = disk.open("/a", OpenMode::create).value();
+    disk.set_fault_rates({.short_write = 900});
+
+    ASSERT_TRUE(write_at(*file, "a text of some length", 0));
+
+    EXPECT_EQ(disk.content("/a"), "a text of some length");
+}
+
+TEST(SimFilesTest, TheLockEndsWithTheFileAndWithACrash) {
+    SimFiles disk;
+    auto first = disk.open("/lock", OpenMode::create).value();
+    ASSERT_TRUE(disk.sync_directory("/"));
+    const auto second = disk.open("/lock", OpenMode::write).value();
+    EXPECT_TRUE(first->try_lock().value());
+    EXPECT_FALSE(second->try_lock().value());
+
+    first.reset();
+    EXPECT_TRUE(second->try_lock().value());
+
+    disk.restart(Survival::everything);
+    const auto third = disk.open("/lock", OpenMode::write).value();
+    EXPECT_TRUE(third->try_lock().value());
+}
+
+TEST(SimFilesTest, AReplacedFileIsOldOrNewAtEveryCrashPoint) {
+    std::uint64_t points = 0;
+    for (std::uint64_t call = 0;; ++call) {
+        SimFiles disk{call};
+        ASSERT_TRUE(replace_file(disk, "/a", "old"));
+        disk.crash_at(disk.calls() + call);
+        const auto done = replace_file(disk, "/a", "new");
+        disk.restart(Survival::some);
+        const auto content = disk.content("/a");
+        ASSERT_TRUE(content == "new" || (!done && content == "old")) << call << ' ' << content;
+        ++points;
+        if (done) {
+            break;
+        }
+    }
+
+    EXPECT_GT(points, 5U);
+}
+
+} // namespace
+} // namespace durable::simulation
