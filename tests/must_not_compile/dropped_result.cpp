@@ -1,0 +1,15 @@
+// An error that nobody looks at is the beginning of lost data.
+// expect: ignoring return value
+// expect: nodiscard
+
+#include <durable/provider.hpp>
+
+durable::Result<durable::TagFilter> gpu() {
+    return durable::TagFilter::tags({"gpu"});
+}
+
+#ifdef MISTAKE
+void forget() {
+    durable::TagFilter::tags({"gpu"});
+}
+#endif

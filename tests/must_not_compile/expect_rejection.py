@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""usage: expect_rejection.py <Clang|GNU> <compiler> <option>... <file.cpp>
+
+The file holds a mistake between `#ifdef MISTAKE` and `#endif`, and the messages we promise:
+
+    // expect: text             every compiler must say it
+    // expect(Clang): text      this one must
+
+Compiled with -DMISTAKE it must be rejected with every promised text. A file without a promise for
+g++ is skipped there; clang, the reference, rejects everything.
+"""
+import os
+import re
+import subprocess
+import sys
+
+SKIPPED = 77
+
+
+def main(compiler_id, *command):
+    path = command[-1]
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    promised = [message for who, message in
+                re.findall(r"^// expect(?:\((\w+)\))?: (.+)$", text, re.M)
+                if who in ("", compiler_id)]
+    if not promised:
+        print(f"{path}: nothing is expected of {compiler_id}")
+        return 1 if compiler_id == "Clang" else SKIPPED
+
+    done = subprocess.run([*command, "-DMISTAKE"], capture_output=True, text=True, check=False,
+                          env={**os.environ, "LC_ALL": "C"})
+    if done.returncode == 0:
+        print(f"{path}: the mistake compiles")
+        return 1
+    missing = [message for message in promised if message not in done.stderr]
+    for message in missing:
+        print(f"{path}: rejected without saying: {message}")
+    if missing:
+        print(done.stderr)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,6 @@
+// Proves the harness: rejected, but not with the promised message.
+// expect: ignoring return value
+
+#ifdef MISTAKE
+int unknown = undeclared;
+#endif
