@@ -12,8 +12,8 @@ import sources
 
 # Public headers in groups. A group may include itself and the groups after the arrow.
 GROUPS = {
-    "vocabulary": ({"codec", "error_details", "history_event", "log", "metrics", "result", "time",
-                    "trace", "version", "work_item"}, ()),
+    "vocabulary": ({"codec", "error_details", "history_event", "limits", "log", "metrics", "result",
+                    "time", "trace", "version", "work_item"}, ()),
     "storage": ({"provider", "provider_admin"}, ("vocabulary",)),
     "orchestration": ({"activity_context", "context", "contract", "operation", "payload",
                        "registry", "task"}, ("vocabulary",)),
@@ -27,9 +27,10 @@ GROUPS = {
 # Rooms of src/. A room may include itself, the rooms and the groups of public headers listed.
 ROOMS = {
     "base": ((), ("vocabulary", "testing")),
-    "observability": (("base",), ("vocabulary",)),
+    "observability": (("base",), ("vocabulary", "storage")),
     "model": (("base",), ("vocabulary", "storage")),
-    "replay": (("base", "model"), ("vocabulary", "orchestration")),
+    # Of storage, replay knows the values (a TurnCommit is what a turn decided), never a provider.
+    "replay": (("base", "model"), ("vocabulary", "storage", "orchestration")),
     "runtime": (("base", "observability", "model", "replay"),
                 ("vocabulary", "storage", "orchestration", "engine")),
     "client": (("base", "model"), ("vocabulary", "storage", "orchestration", "engine")),

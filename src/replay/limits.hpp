@@ -1,3 +1,5 @@
+// The limits that replay enforces: the public ones, under the name this room uses.
+
 #pragma once
 
 #include <durable/limits.hpp>
