@@ -99,9 +99,10 @@ void test_lock_released_only_on_successful_ack(Factory& factory) {
 
 // Of two commits of one lease exactly one succeeds, whichever comes first.
 void test_concurrent_ack_prevention(Factory& factory) {
+    const Store store{factory};
     for (int round = 0; round < 20; ++round) {
-        const Store store{factory};
-        store.start("A");
+        const auto instance = "A" + std::to_string(round);
+        store.start(instance);
         const auto turn = store.fetch_turn();
         std::atomic<int> committed = 0;
         std::atomic<int> lost = 0;
@@ -119,7 +120,7 @@ void test_concurrent_ack_prevention(Factory& factory) {
 
         expect_eq(committed.load(), 1, "one of two commits succeeds");
         expect_eq(lost.load(), 1, "the other is refused");
-        expect_eq(store.read("A").size(), 1, "the event is stored once");
+        expect_eq(store.read(instance).size(), 1, "the event is stored once");
     }
 }
 

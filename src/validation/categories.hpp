@@ -11,6 +11,21 @@ namespace durable::validation {
 using CheckList = std::span<const Check>;
 
 [[nodiscard]] CheckList atomicity_checks();
+[[nodiscard]] CheckList error_handling_checks();
+[[nodiscard]] CheckList instance_creation_checks();
+[[nodiscard]] CheckList instance_locking_checks();
+[[nodiscard]] CheckList lock_expiration_checks();
+[[nodiscard]] CheckList multi_execution_checks();
+[[nodiscard]] CheckList queue_semantics_checks();
+[[nodiscard]] CheckList management_checks();
+[[nodiscard]] CheckList instance_stats_checks();
+[[nodiscard]] CheckList long_polling_checks();
+[[nodiscard]] CheckList wake_up_checks();
+[[nodiscard]] CheckList poison_message_checks();
+[[nodiscard]] CheckList cancellation_checks();
+[[nodiscard]] CheckList deletion_checks();
+[[nodiscard]] CheckList bulk_deletion_checks();
+[[nodiscard]] CheckList prune_checks();
 [[nodiscard]] CheckList capability_filtering_checks();
 [[nodiscard]] CheckList corrupt_history_checks();
 [[nodiscard]] CheckList session_checks();
