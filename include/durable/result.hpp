@@ -58,6 +58,19 @@ fail(ErrorCode code, std::string message, std::string operation = {}) {
         Error{.code = code, .message = std::move(message), .operation = std::move(operation)}};
 }
 
+// Kinds of failures that the library itself makes. Users' own kinds are any other words.
+namespace failure_kind {
+inline constexpr std::string_view activity_failed = "ActivityFailed"; // threw without a kind
+inline constexpr std::string_view orchestration_failed = "OrchestrationFailed"; // likewise
+inline constexpr std::string_view panicked = "Panicked"; // an exception nobody expected
+inline constexpr std::string_view cancelled = "Cancelled";
+inline constexpr std::string_view timed_out = "TimedOut";
+inline constexpr std::string_view bad_payload = "BadPayload"; // the text does not fit the type
+inline constexpr std::string_view infrastructure = "Infrastructure";
+inline constexpr std::string_view configuration = "Configuration";
+inline constexpr std::string_view poison = "Poison"; // given up after too many attempts
+} // namespace failure_kind
+
 struct Failure {
     std::string kind;    // stable, for code: "PaymentDeclined"
     std::string message; // for people

@@ -1,0 +1,230 @@
+// Context: everything an orchestration may do to the outside world. A small value: copy it freely,
+// pass it by value, and never keep it longer than the orchestration runs.
+
+#pragma once
+
+#include <durable/combine.hpp>
+#include <durable/contract.hpp>
+#include <durable/kv.hpp>
+#include <durable/log.hpp>
+#include <durable/operation.hpp>
+#include <durable/options.hpp>
+#include <durable/step.hpp>
+#include <durable/task.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace durable {
+
+namespace detail {
+
+// g++ 12 relocates aggregate temporaries bitwise inside co_await expressions; trivial ones survive.
+// g++ 13 and later pass tests/compiler.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+inline constexpr bool compiler_breaks_temporaries = true;
+#else
+inline constexpr bool compiler_breaks_temporaries = false;
+#endif
+
+template <class In>
+concept MustBeNamed =
+    compiler_breaks_temporaries && std::is_aggregate_v<In> && !std::is_trivially_copyable_v<In>;
+
+} // namespace detail
+
+class Context {
+ public:
+    using Where = std::source_location;
+
+    explicit Context(detail::Engine& engine) noexcept : engine_{&engine} {}
+
+    // ---- Steps
+
+    // Schedules an activity. Await the result, or keep the operation and await it later.
+    template <class R, class In>
+    [[nodiscard]] Operation<R> call(const Activity<R(In)>& activity,
+                                    const std::type_identity_t<In>& input,
+                                    CallOptions options = {},
+                                    Where where = Where::current()) const {
+        return Operation<R>{call_activity(activity.name(), to_payload(input), options, where)};
+    }
+    template <class R>
+    [[nodiscard]] Operation<R> call(const Activity<R()>& activity,
+                                    CallOptions options = {},
+                                    Where where = Where::current()) const {
+        return Operation<R>{call_activity(activity.name(), "null", options, where)};
+    }
+
+    // Starts a child orchestration and waits for it like for an activity.
+    template <class R, class In>
+    [[nodiscard]] Operation<R> call(const Orchestration<R(In)>& child,
+                                    const std::type_identity_t<In>& input,
+                                    ChildOptions options = {},
+                                    Where where = Where::current()) const {
+        return Operation<R>{call_child(child.name(), to_payload(input), options, where)};
+    }
+    template <class R>
+    [[nodiscard]] Operation<R> call(const Orchestration<R()>& child,
+                                    ChildOptions options = {},
+                                    Where where = Where::current()) const {
+        return Operation<R>{call_child(child.name(), "null", options, where)};
+    }
+
+    // g++ 12 corrupts aggregate temporaries in co_await expressions: name the input first.
+    template <class R, class In>
+        requires detail::MustBeNamed<In>
+    void call(const Activity<R(In)>&, std::type_identity_t<In>&&, CallOptions = {}) const = delete;
+    template <class R, class In>
+        requires detail::MustBeNamed<In>
+    void
+    call(const Orchestration<R(In)>&, std::type_identity_t<In>&&, ChildOptions = {}) const = delete;
+
+    // Sleeps durably: survives restarts, costs no thread.
+    [[nodiscard]] Operation<void> sleep(Duration duration, Where where = Where::current()) const {
+        return sleep_until(add_saturating(now(), duration), where);
+    }
+    [[nodiscard]] Operation<void> sleep_until(Instant moment, Where where = Where::current()) const;
+
+    // Waits for a message that Client::raise sends: the oldest one that nobody has received yet.
+    template <class T>
+    [[nodiscard]] Operation<T> wait_for(const Event<T>& event,
+                                        Where where = Where::current()) const {
+        return Operation<T>{subscribe(detail::StepKind::event, event.name(), where)};
+    }
+
+    // Takes the next message out of a mailbox that Client::enqueue fills.
+    template <class T>
+    [[nodiscard]] Operation<T> dequeue(const Queue<T>& queue,
+                                       Where where = Where::current()) const {
+        return Operation<T>{subscribe(detail::StepKind::queue, queue.name(), where)};
+    }
+
+    // Gives `work` a deadline: its value, or nullopt when the time ran out and it was cancelled.
+    //     const auto answer = co_await ctx.within(24h, ctx.wait_for(approval));
+    template <detail::DurableAwaitable A>
+    [[nodiscard]] detail::Within<detail::Operand<A>>
+    within(Duration limit, A&& work, Where where = Where::current()) const {
+        return detail::Within<detail::Operand<A>>{std::forward<A>(work), sleep(limit, where)};
+    }
+
+    // ---- Lifetime
+
+    // Registers a compensation: if this orchestration fails or is cancelled, the registered
+    // activities run, newest first, before the failure is recorded.
+    template <class R, class In>
+    void on_failure(const Activity<R(In)>& undo,
+                    const std::type_identity_t<In>& input,
+                    CallOptions options = {},
+                    Where where = Where::current()) const {
+        compensate(undo.name(), to_payload(input), options, where);
+    }
+    template <class R>
+    void on_failure(const Activity<R()>& undo,
+                    CallOptions options = {},
+                    Where where = Where::current()) const {
+        compensate(undo.name(), "null", options, where);
+    }
+
+    // Ends this execution and starts the next one with a fresh, short history. Never resumes:
+    //     co_return co_await ctx.continue_as_new(watch_host, state);
+    template <class R, class In>
+    [[nodiscard]] Operation<R> continue_as_new(const Orchestration<R(In)>& self,
+                                               const std::type_identity_t<In>& input,
+                                               ContinueOptions options = {},
+                                               Where where = Where::current()) const {
+        return Operation<R>{continue_as(self.name(), to_payload(input), options, where)};
+    }
+    template <class R>
+    [[nodiscard]] Operation<R> continue_as_new(const Orchestration<R()>& self,
+                                               ContinueOptions options = {},
+                                               Where where = Where::current()) const {
+        return Operation<R>{continue_as(self.name(), "null", options, where)};
+    }
+
+    // Starts an orchestration that nobody waits for; answers its instance id.
+    template <class R, class In>
+    std::string start_detached(const Orchestration<R(In)>& other,
+                               const std::type_identity_t<In>& input,
+                               DetachedOptions options = {},
+                               Where where = Where::current()) const {
+        return detach(other.name(), to_payload(input), options, where);
+    }
+    template <class R>
+    std::string start_detached(const Orchestration<R()>& other,
+                               DetachedOptions options = {},
+                               Where where = Where::current()) const {
+        return detach(other.name(), "null", options, where);
+    }
+
+    // ---- State that others can see
+
+    void set_status(std::string_view status, Where where = Where::current()) const;
+    void clear_status(Where where = Where::current()) const;
+    [[nodiscard]] std::optional<std::string> status() const;
+    [[nodiscard]] Kv kv() const noexcept { return Kv{*engine_}; }
+
+    // ---- Deterministic answers
+
+    // The time of what is being reacted to: the same on every replay, and it never goes back.
+    [[nodiscard]] Instant now() const noexcept { return engine_->now(); }
+    [[nodiscard]] std::string new_uuid() const;
+    // For changing code under running instances: false where the old code ran, true from now on.
+    //     if (ctx.patched("charge-before-ship")) { ...new... } else { ...old... }
+    [[nodiscard]] bool patched(std::string_view id, Where where = Where::current()) const;
+    [[nodiscard]] bool is_replaying() const noexcept { return engine_->is_replaying(); }
+    // Silent during replay.
+    void log(LogLevel level, std::string_view message, Where where = Where::current()) const;
+
+    [[nodiscard]] const std::string& instance() const noexcept { return engine_->instance(); }
+    [[nodiscard]] std::uint64_t execution_id() const noexcept { return engine_->execution_id(); }
+    [[nodiscard]] const std::string& orchestration() const noexcept;
+    [[nodiscard]] const std::string& version() const noexcept;
+
+    // ---- The same without types, for those who build on top: names and payloads at run time
+
+    [[nodiscard]] Operation<std::string> call_raw(std::string_view activity,
+                                                  std::string_view input,
+                                                  CallOptions options = {},
+                                                  Where where = Where::current()) const;
+    [[nodiscard]] Operation<std::string> call_child_raw(std::string_view orchestration,
+                                                        std::string_view input,
+                                                        ChildOptions options = {},
+                                                        Where where = Where::current()) const;
+    [[nodiscard]] Operation<std::string> wait_for_raw(std::string_view event,
+                                                      Where where = Where::current()) const;
+    [[nodiscard]] Operation<std::string> dequeue_raw(std::string_view queue,
+                                                     Where where = Where::current()) const;
+    void on_failure_raw(std::string_view activity,
+                        std::string_view input,
+                        CallOptions options = {},
+                        Where where = Where::current()) const;
+    [[nodiscard]] Operation<std::string> continue_as_new_raw(std::string_view input,
+                                                             ContinueOptions options = {},
+                                                             Where where = Where::current()) const;
+    std::string start_detached_raw(std::string_view orchestration,
+                                   std::string_view input,
+                                   DetachedOptions options = {},
+                                   Where where = Where::current()) const;
+
+ private:
+    using Text = std::string_view;
+
+    [[nodiscard]] detail::Slot* call_activity(Text, Text, const CallOptions&, Where) const;
+    [[nodiscard]] detail::Slot* call_child(Text, Text, const ChildOptions&, Where) const;
+    [[nodiscard]] detail::Slot* subscribe(detail::StepKind, Text, Where) const;
+    [[nodiscard]] detail::Slot* continue_as(Text, Text, const ContinueOptions&, Where) const;
+    void compensate(Text, Text, const CallOptions&, Where) const;
+    std::string detach(Text, Text, const DetachedOptions&, Where) const;
+
+    detail::Engine* engine_;
+};
+
+static_assert(std::is_trivially_copyable_v<Context>);
+
+} // namespace durable

@@ -1,0 +1,96 @@
+// Kv: the small store of an instance. Survives continue-as-new; clients and other instances can
+// read it. Changes are recorded as they are made, reads cost nothing.
+
+#pragma once
+
+#include <durable/operation.hpp>
+#include <durable/payload.hpp>
+#include <durable/step.hpp>
+#include <durable/time.hpp>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace durable {
+
+// A value read from another instance: std::optional, empty when there is no such key.
+template <Payload T>
+class KvValue : public std::optional<T> {
+ public:
+    using std::optional<T>::optional;
+};
+
+template <Payload T>
+struct Codec<KvValue<T>> {
+    static std::string encode(const KvValue<T>& value) {
+        return value ? nlohmann::json(to_payload(*value)).dump() : "null";
+    }
+    static KvValue<T> decode(std::string_view text) {
+        const auto json = nlohmann::json::parse(text);
+        if (json.is_null()) {
+            return {};
+        }
+        return Codec<T>::decode(json.template get_ref<const std::string&>());
+    }
+};
+
+class Kv {
+ public:
+    using Where = std::source_location;
+
+    explicit Kv(detail::Engine& engine) noexcept : engine_{&engine} {}
+
+    template <Payload T>
+    void set(std::string_view key, const T& value, Where where = Where::current()) const {
+        engine_->kv_set(key, to_payload(value), where);
+    }
+    void set(std::string_view key, const char* value, Where where = Where::current()) const {
+        engine_->kv_set(key, value, where);
+    }
+
+    // Throws OperationFailed (BadPayload) when the stored text is no T.
+    template <Payload T = std::string>
+    [[nodiscard]] std::optional<T> get(std::string_view key) const {
+        const auto* text = engine_->kv_find(key);
+        if (text == nullptr) {
+            return std::nullopt;
+        }
+        auto value = from_payload<T>(*text);
+        if (!value) {
+            value.error().message = "key '" + std::string{key} + "': " + value.error().message;
+            throw OperationFailed{std::move(value.error())};
+        }
+        return *std::move(value);
+    }
+
+    // Every key and its text, sorted by key.
+    [[nodiscard]] std::map<std::string, std::string> all() const { return engine_->kv_all(); }
+
+    void clear(std::string_view key, Where where = Where::current()) const {
+        engine_->kv_clear(key, where);
+    }
+    void clear_all(Where where = Where::current()) const { engine_->kv_clear_all(where); }
+
+    // Clears every key that was last set before `before`, in the order of keys; how many.
+    std::size_t prune(Instant before, Where where = Where::current()) const {
+        return engine_->kv_prune(before, where);
+    }
+
+    // Reads the KV of another instance, as it is now.
+    //     const auto quota = co_await ctx.kv().of<int>("tenant-7", "quota");
+    template <Payload T = std::string>
+    [[nodiscard]] Operation<KvValue<T>>
+    of(std::string_view instance, std::string_view key, Where where = Where::current()) const {
+        return Operation<KvValue<T>>{detail::read_kv_of(*engine_, instance, key, where)};
+    }
+
+ private:
+    detail::Engine* engine_;
+};
+
+} // namespace durable

@@ -1,0 +1,107 @@
+// Operation<T>: one durable step that has been scheduled and will complete, perhaps months later.
+//
+// Calling schedules, awaiting observes. Dropping an unfinished operation cancels it, which is how
+// the losers of a race are cleaned up: no cancellation token, just scope.
+
+#pragma once
+
+#include <durable/payload.hpp>
+#include <durable/result.hpp>
+#include <durable/step.hpp>
+#include <durable/task.hpp>
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace durable {
+
+template <class T>
+class [[nodiscard("dropping an operation cancels it: await it or keep it")]] Operation
+    : public detail::DurableAwaitableBase {
+ public:
+    using Value = T;
+
+    explicit Operation(detail::Slot* slot) noexcept : slot_{slot} {}
+    Operation(Operation&& other) noexcept : slot_{std::exchange(other.slot_, nullptr)} {}
+    Operation& operator=(Operation&& other) noexcept {
+        if (this != &other) {
+            cancel();
+            slot_ = std::exchange(other.slot_, nullptr);
+        }
+        return *this;
+    }
+    Operation(const Operation&) = delete;
+    Operation& operator=(const Operation&) = delete;
+    ~Operation() { cancel(); }
+
+    // Whether awaiting it would go on at once. The same answer on every replay.
+    [[nodiscard]] bool ready() const { return detail::checked_source(slot_).ready(); }
+
+    // Gives up on it now, as its destruction would. Does nothing to a finished step.
+    void cancel() noexcept {
+        if (slot_ != nullptr) {
+            auto* slot = std::exchange(slot_, nullptr);
+            slot->engine->release(slot);
+        }
+    }
+
+    // Awaits to Outcome<T> instead of throwing: for failures that are part of the plan.
+    //     const auto receipt = co_await ctx.call(charge, order).as_result();
+    class AsResult;
+    [[nodiscard]] AsResult as_result() && { return AsResult{std::move(*this)}; }
+
+    // Awaitable protocol, see task.hpp.
+    void start() noexcept {}
+    [[nodiscard]] detail::Source* source() noexcept { return slot_; }
+    T take() {
+        auto outcome = take_outcome();
+        if (!outcome) {
+            throw OperationFailed{std::move(outcome.error())};
+        }
+        if constexpr (!std::is_void_v<T>) {
+            return *std::move(outcome);
+        }
+    }
+    [[nodiscard]] const detail::Slot* slot() const noexcept { return slot_; }
+
+ private:
+    Outcome<T> take_outcome() {
+        auto text = detail::take_result(slot_);
+        if (!text) {
+            return std::unexpected{std::move(text.error())};
+        }
+        if constexpr (std::is_void_v<T>) {
+            return {};
+        } else if constexpr (std::is_same_v<T, std::string>) {
+            return *std::move(text);
+        } else {
+            return from_payload<T>(*text);
+        }
+    }
+
+    detail::Slot* slot_;
+};
+
+template <class T>
+class [[nodiscard]] Operation<T>::AsResult : public detail::DurableAwaitableBase {
+ public:
+    using Value = Outcome<T>;
+
+    explicit AsResult(Operation operation) noexcept : operation_{std::move(operation)} {
+        if (operation_.slot_ != nullptr) {
+            operation_.slot_->failure_is_value = true;
+        }
+    }
+
+    void start() noexcept {}
+    [[nodiscard]] detail::Source* source() noexcept { return operation_.source(); }
+    Outcome<T> take() { return operation_.take_outcome(); }
+    void cancel() noexcept { operation_.cancel(); }
+    [[nodiscard]] const detail::Slot* slot() const noexcept { return operation_.slot(); }
+
+ private:
+    Operation operation_;
+};
+
+} // namespace durable

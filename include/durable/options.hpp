@@ -1,0 +1,67 @@
+// Options of the steps an orchestration makes. Plain structs for designated initialisers:
+//     ctx.call(charge, order, {.retry = {.max_attempts = 5}, .timeout = 30s})
+//
+// All of them are trivially copyable: g++ 12 corrupts other aggregates in co_await expressions.
+
+#pragma once
+
+#include <durable/step.hpp>
+#include <durable/time.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace durable {
+
+enum class Backoff : std::uint8_t {
+    exponential, // first_delay, then times `multiplier` each
+    linear,      // first_delay, twice, three times, ...
+    fixed,       // first_delay each time
+    none,        // at once
+};
+
+// Attempts are recorded one by one, as ordinary steps of the history.
+struct RetryPolicy {
+    int max_attempts = 1; // 1: no retry
+    Backoff backoff = Backoff::exponential;
+    Duration first_delay = std::chrono::milliseconds{100};
+    double multiplier = 2.0;
+    Duration max_delay = std::chrono::seconds{30};
+    bool only_retryable = false; // give up at the first failure that is not marked retryable
+
+    // The wait after the n-th failure, counted from 1.
+    [[nodiscard]] Duration delay_after(int failures) const noexcept;
+};
+
+inline constexpr Duration no_timeout = Duration::max();
+
+struct CallOptions {
+    RetryPolicy retry{};
+    Duration timeout = no_timeout;       // of one attempt; an attempt that times out is retried
+    Duration total_timeout = no_timeout; // of all attempts and the waits between them
+    std::string_view tag;                // which workers: see RuntimeOptions
+    std::string_view session;            // all calls of a session go to one worker
+};
+
+struct ChildOptions {
+    std::string_view id;      // empty: derived from the parent, so replay finds the same child
+    std::string_view version; // empty: the newest registered when the child starts
+    ChildPolicy when_dropped = ChildPolicy::cancel;
+};
+
+struct DetachedOptions {
+    std::string_view id;      // empty: derived from this instance
+    std::string_view version; // empty: the newest registered when it starts
+};
+
+struct ContinueOptions {
+    std::string_view version; // empty: the newest registered when the next execution starts
+};
+
+static_assert(std::is_trivially_copyable_v<CallOptions>);
+static_assert(std::is_trivially_copyable_v<ChildOptions>);
+static_assert(std::is_trivially_copyable_v<DetachedOptions>);
+static_assert(std::is_trivially_copyable_v<ContinueOptions>);
+
+} // namespace durable

@@ -1,0 +1,253 @@
+// Registry: binds contracts to the code that fulfils them. Build it once, then hand it to a
+// runtime; from then on it is only read, by any thread.
+//
+//     registry.add(greet, [](const std::string& name) { return "Hello, " + name; });
+//     registry.add(hello, say_hello);                  // version 1.0.0
+//     registry.add(hello, "2.0.0", say_hello_politely);
+//
+// New instances get the newest version, or the one that pin() names; an instance that has started
+// keeps its version until it continues as new. Mistakes (a name bound twice, a bad name, a bad
+// version) are collected, not thrown: Runtime::start refuses to start and lists problems().
+
+#pragma once
+
+#include <durable/activity_context.hpp>
+#include <durable/context.hpp>
+#include <durable/contract.hpp>
+#include <durable/task.hpp>
+#include <durable/version.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace durable {
+
+namespace detail {
+
+// The frame of an orchestration, whatever its result type is.
+class RootTask {
+ public:
+    RootTask() noexcept = default;
+    template <class R>
+    explicit RootTask(Task<R> task) noexcept {
+        const auto frame = task.release();
+        promise_ = &frame.promise();
+        frame_ = frame;
+        take_ = &take_as<R>;
+    }
+    RootTask(RootTask&& other) noexcept
+        : frame_{std::exchange(other.frame_, {})}, promise_{other.promise_}, take_{other.take_} {}
+    RootTask& operator=(RootTask&& other) noexcept {
+        reset();
+        frame_ = std::exchange(other.frame_, {});
+        promise_ = other.promise_;
+        take_ = other.take_;
+        return *this;
+    }
+    RootTask(const RootTask&) = delete;
+    RootTask& operator=(const RootTask&) = delete;
+    ~RootTask() { reset(); }
+
+    void reset() noexcept {
+        if (frame_) {
+            std::exchange(frame_, {}).destroy();
+        }
+    }
+    [[nodiscard]] bool exists() const noexcept { return static_cast<bool>(frame_); }
+    [[nodiscard]] bool ready() const noexcept { return promise_->ready(); }
+    void start() { promise_->start(); }
+    // The encoded result, or throws what the orchestration threw.
+    [[nodiscard]] std::string take() { return take_(*promise_); }
+
+ private:
+    template <class R>
+    static std::string take_as(PromiseBase& promise) {
+        if constexpr (std::is_void_v<R>) {
+            static_cast<TaskPromise<R>&>(promise).take();
+            return "null";
+        } else {
+            return to_payload(static_cast<TaskPromise<R>&>(promise).take());
+        }
+    }
+
+    std::coroutine_handle<> frame_;
+    PromiseBase* promise_ = nullptr;
+    std::string (*take_)(PromiseBase&) = nullptr;
+};
+
+// An input that does not fit its type fails the call, and trying again cannot help.
+template <class In>
+In decode_input(std::string_view text) {
+    auto input = from_payload<In>(text);
+    if (!input) {
+        throw OperationFailed{std::move(input.error())};
+    }
+    return *std::move(input);
+}
+
+template <class F, class In>
+concept ActivityCode = std::invocable<F&, In> || std::invocable<F&, ActivityContext&, In>;
+
+template <class F, class In>
+decltype(auto) run_activity(F& code, ActivityContext& context, In&& input) {
+    if constexpr (std::is_invocable_v<F&, ActivityContext&, In>) {
+        return code(context, std::forward<In>(input));
+    } else {
+        return code(std::forward<In>(input));
+    }
+}
+
+} // namespace detail
+
+// Runs one activity: the encoded result, or throws. An OperationFailed carries its Failure into
+// history; any other exception becomes a failure with its text.
+using ActivityHandler = std::function<std::string(ActivityContext&, std::string_view input)>;
+
+// One version of one orchestration. Shared, because cached executions may outlive the registry.
+struct OrchestrationHandler {
+    std::string name;
+    Version version;
+    std::string version_text;
+    std::function<detail::RootTask(Context, std::string_view input)> begin;
+};
+
+class Registry {
+ public:
+    // Binds an activity to any callable, with or without an ActivityContext& in front. A lambda may
+    // capture the clients it needs; it is called from many threads at once.
+    template <class R, class In, class F>
+    Registry& add(const Activity<R(In)>& activity, F code) {
+        static_assert(std::is_invocable_r_v<R, F&, In> ||
+                          std::is_invocable_r_v<R, F&, ActivityContext&, In>,
+                      "this code does not fulfil the activity's contract: it must take its input "
+                      "(after an optional ActivityContext&) and give its result");
+        return bind_activity<R, In>(activity.name(), std::move(code));
+    }
+    template <class R, class F>
+    Registry& add(const Activity<R()>& activity, F code) {
+        static_assert(std::is_invocable_r_v<R, F&> ||
+                          std::is_invocable_r_v<R, F&, ActivityContext&>,
+                      "this code does not fulfil the activity's contract: it must take nothing "
+                      "(or an ActivityContext&) and give its result");
+        if constexpr (std::is_invocable_v<F&, ActivityContext&>) {
+            return bind_activity<R, Unit>(
+                activity.name(),
+                [code = std::move(code)](ActivityContext& context, Unit) mutable -> R {
+                    return code(context);
+                });
+        } else {
+            return bind_activity<R, Unit>(
+                activity.name(), [code = std::move(code)](Unit) mutable -> R { return code(); });
+        }
+    }
+
+    // Binds an orchestration to a coroutine. Only functions and captureless lambdas are accepted:
+    // captured state would not be in the history, and replay could not restore it.
+    template <class R, class In, class F>
+    Registry& add(const Orchestration<R(In)>& orchestration, F code) {
+        return add(orchestration, "1.0.0", code);
+    }
+    template <class R, class In, class F>
+    Registry& add(const Orchestration<R(In)>& orchestration, std::string_view version, F code) {
+        check_orchestration<R, F, In>();
+        return add_orchestration(
+            orchestration.name(), version, [code](Context ctx, std::string_view input) {
+                return detail::RootTask{code(ctx, detail::decode_input<In>(input))};
+            });
+    }
+    template <class R, class F>
+    Registry& add(const Orchestration<R()>& orchestration, F code) {
+        return add(orchestration, "1.0.0", code);
+    }
+    template <class R, class F>
+    Registry& add(const Orchestration<R()>& orchestration, std::string_view version, F code) {
+        check_orchestration<R, F>();
+        return add_orchestration(
+            orchestration.name(), version, [code](Context ctx, std::string_view) {
+                return detail::RootTask{code(ctx)};
+            });
+    }
+
+    // The same without types, for those who build on top.
+    Registry& add_raw_activity(std::string_view name, ActivityHandler handler);
+    Registry& add_raw_orchestration(std::string_view name,
+                                    std::string_view version,
+                                    Task<std::string> (*code)(Context, std::string));
+
+    // New instances get this version instead of the newest.
+    template <class R, class... In>
+    Registry& pin(const Orchestration<R(In...)>& orchestration, std::string_view version) {
+        return pin_raw(orchestration.name(), version);
+    }
+    Registry& pin_raw(std::string_view orchestration, std::string_view version);
+
+    // Takes over everything another registry has: libraries bring their own.
+    Registry& merge(const Registry& other);
+
+    // nullptr when there is none.
+    [[nodiscard]] const ActivityHandler* find_activity(std::string_view name) const;
+    // Without a version: the pinned one, else the newest.
+    [[nodiscard]] std::shared_ptr<const OrchestrationHandler>
+    find_orchestration(std::string_view name, std::optional<Version> version = std::nullopt) const;
+
+    [[nodiscard]] std::vector<std::string> activity_names() const;                     // sorted
+    [[nodiscard]] std::vector<std::string> orchestration_names() const;                // sorted
+    [[nodiscard]] std::vector<Version> versions(std::string_view orchestration) const; // ascending
+
+    // Sentences about what is wrong; empty when all is well.
+    [[nodiscard]] std::vector<std::string> problems() const;
+
+ private:
+    using Begin = std::function<detail::RootTask(Context, std::string_view)>;
+
+    struct Versions {
+        std::map<Version, std::shared_ptr<const OrchestrationHandler>> by_version;
+        std::optional<Version> pinned;
+    };
+
+    template <class R, class F, class... In>
+    static void check_orchestration() {
+        static_assert(std::is_pointer_v<F> || std::is_empty_v<F>,
+                      "an orchestration must not capture: replay cannot restore captured state");
+        static_assert(std::is_invocable_v<F&, Context, In...>,
+                      "this code does not fulfil the orchestration's contract: it must take a "
+                      "durable::Context and the input, both by value");
+        if constexpr (std::is_invocable_v<F&, Context, In...>) {
+            static_assert(std::same_as<std::invoke_result_t<F&, Context, In...>, Task<R>>,
+                          "this code does not fulfil the orchestration's contract: it must return "
+                          "a durable::Task of the contract's result");
+        }
+    }
+
+    template <class R, class In, class F>
+    Registry& bind_activity(std::string_view name, F code) {
+        return add_raw_activity(
+            name,
+            [code = std::move(code)](ActivityContext& context,
+                                     std::string_view text) mutable -> std::string {
+                if constexpr (std::is_void_v<R>) {
+                    detail::run_activity(code, context, detail::decode_input<In>(text));
+                    return "null";
+                } else {
+                    return to_payload<R>(
+                        detail::run_activity(code, context, detail::decode_input<In>(text)));
+                }
+            });
+    }
+    Registry& add_orchestration(std::string_view name, std::string_view version, Begin begin);
+
+    std::map<std::string, ActivityHandler, std::less<>> activities_;
+    std::map<std::string, Versions, std::less<>> orchestrations_;
+    std::vector<std::string> problems_;
+};
+
+} // namespace durable

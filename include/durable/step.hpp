@@ -1,0 +1,212 @@
+// What Task, Operation and Context need from the engine that runs them. Not for users: nothing here
+// is meant to be called by an orchestration.
+//
+// A *source* becomes ready once: a step when its answer is delivered, a task when its body ends, a
+// combinator when its operands allow. A *waiter* is told at that moment. One source, one waiter.
+
+#pragma once
+
+#include <durable/log.hpp>
+#include <durable/result.hpp>
+#include <durable/time.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace durable {
+
+// What becomes of a child orchestration that its parent no longer waits for.
+enum class ChildPolicy : std::uint8_t { cancel, abandon };
+
+struct CallOptions;
+
+} // namespace durable
+
+namespace durable::detail {
+
+class Engine;
+class PromiseBase;
+struct Source;
+
+struct Waiter {
+    using Notify = void (*)(Waiter&, Source&) noexcept;
+    explicit Waiter(Notify notify) noexcept : on_ready{notify} {}
+    Notify on_ready;
+    Source* source = nullptr; // the one waited for; combinators, which wait for many, ignore it
+};
+
+enum class StepKind : std::uint8_t { activity, child, timer, event, queue, retry, never };
+
+struct Source {
+    Source() noexcept = default;
+    explicit Source(StepKind step) noexcept : is_step{true}, kind{step} {}
+    Source(const Source&) = delete;
+    Source& operator=(const Source&) = delete;
+    ~Source() {
+        if (waiter != nullptr) {
+            waiter->source = nullptr;
+        }
+    }
+
+    [[nodiscard]] bool ready() const noexcept { return order != 0; }
+    void set_waiter(Waiter* waiting) noexcept;
+
+    Waiter* waiter = nullptr;
+    std::uint64_t order = 0; // 0: pending; else its place in the order in which sources got ready
+    bool failed = false;
+    bool failure_is_value = false; // as_result(): a failure is one of the expected answers
+    bool is_step = false;
+    StepKind kind = StepKind::never; // of a step
+    bool taken = false;              // its result was observed
+    bool cancelled = false;          // the engine closed it; nobody is told
+};
+
+// One durable operation. Owned by its Operation, known to the engine while it is open.
+struct Slot : Source {
+    Slot(Engine& owner, StepKind step, std::source_location location) noexcept
+        : Source{step}, engine{&owner}, where{location} {}
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
+    ~Slot() { set_waiter(nullptr); }
+
+    Engine* engine;
+    std::uint64_t event_id = 0; // of the event that recorded it
+    // While open: what it waits under (event name, child instance). Then: its result.
+    std::string text;
+    std::unique_ptr<Failure> failure;
+    std::source_location where;
+};
+
+struct StepRequest {
+    StepKind kind = StepKind::activity;
+    std::string_view name;
+    std::string_view input;
+    std::string_view tag;
+    std::string_view session;
+    std::string_view child_id; // empty: derived from the parent
+    std::string_view version;  // empty: the newest
+    ChildPolicy child_policy = ChildPolicy::cancel;
+    Instant fire_at;
+    std::source_location where;
+};
+
+// The running execution, as seen by the orchestration. Implemented by the replay engine.
+class Engine {
+ public:
+    Engine() = default;
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+    virtual ~Engine() = default;
+
+    virtual Slot* schedule(const StepRequest& request) = 0;
+    virtual Slot* schedule_retrying(const StepRequest& request, const CallOptions& options) = 0;
+    virtual Slot* continue_as_new(const StepRequest& request) = 0;
+    virtual std::string start_detached(const StepRequest& request) = 0;
+    // The operation is gone. During a turn an unfinished step is thereby cancelled.
+    virtual void release(Slot* slot) noexcept = 0;
+    virtual void compensate_with(const StepRequest& request, const CallOptions& options) = 0;
+    // Operands of a combinator must have been scheduled in the order in which they are written.
+    virtual void wrong_order(const Slot& first, const Slot& second) noexcept = 0;
+
+    virtual void set_status(std::optional<std::string_view> status, std::source_location where) = 0;
+    [[nodiscard]] virtual std::optional<std::string> status() const = 0;
+
+    virtual void kv_set(std::string_view key, std::string value, std::source_location where) = 0;
+    virtual void kv_clear(std::string_view key, std::source_location where) = 0;
+    virtual void kv_clear_all(std::source_location where) = 0;
+    virtual std::size_t kv_prune(Instant before, std::source_location where) = 0;
+    [[nodiscard]] virtual const std::string* kv_find(std::string_view key) const = 0;
+    [[nodiscard]] virtual std::map<std::string, std::string> kv_all() const = 0;
+
+    [[nodiscard]] virtual bool patched(std::string_view id, std::source_location where) = 0;
+    [[nodiscard]] virtual std::string new_uuid() = 0;
+    [[nodiscard]] virtual Instant now() const noexcept = 0;
+    [[nodiscard]] virtual bool is_replaying() const noexcept = 0;
+    virtual void log(LogLevel level, std::string_view message, std::source_location where) = 0;
+
+    [[nodiscard]] virtual const std::string& instance() const noexcept = 0;
+    [[nodiscard]] virtual std::uint64_t execution_id() const noexcept = 0;
+    [[nodiscard]] virtual const std::string& orchestration_name() const noexcept = 0;
+    [[nodiscard]] virtual const std::string& orchestration_version() const noexcept = 0;
+
+    std::uint64_t last_order = 0;   // of the source that became ready last
+    std::size_t armed_steps = 0;    // steps that somebody waits for
+    std::ptrdiff_t frame_bytes = 0; // memory of its coroutine frames
+};
+
+inline void Source::set_waiter(Waiter* waiting) noexcept {
+    if (is_step) {
+        auto& armed = static_cast<Slot&>(*this).engine->armed_steps;
+        armed += waiting != nullptr ? 1U : 0U;
+        armed -= waiter != nullptr ? 1U : 0U;
+    }
+    if (waiter != nullptr) {
+        waiter->source = nullptr;
+    }
+    waiter = waiting;
+    if (waiting != nullptr) {
+        waiting->source = this;
+    }
+}
+
+// The coroutines of one turn that are ready to run; the last one in runs first.
+//
+// Resuming through a stack of our own instead of by symmetric transfer keeps the machine's stack
+// flat (g++ does not make the tail call at -O0 or under ASan) and makes the order explicit: a task
+// that is awaited runs at once, and its caller right after it.
+class RunQueue {
+ public:
+    explicit RunQueue(Engine& engine) noexcept;
+    RunQueue(const RunQueue&) = delete;
+    RunQueue& operator=(const RunQueue&) = delete;
+    ~RunQueue();
+
+    // Of the turn that runs on this thread; nullptr outside of turns.
+    [[nodiscard]] static RunQueue* current() noexcept;
+
+    void push(PromiseBase& coroutine);
+    void remove(PromiseBase& coroutine) noexcept;
+    // Runs until nobody is ready, or until stop().
+    void drain();
+    void stop() noexcept { stopped_ = true; }
+    [[nodiscard]] bool empty() const noexcept { return ready_.empty(); }
+    [[nodiscard]] Engine& engine() const noexcept { return engine_; }
+
+ private:
+    Engine& engine_;
+    RunQueue* outer_;
+    std::vector<PromiseBase*> ready_; // holes (nullptr) are coroutines that were destroyed
+    bool stopped_ = false;
+};
+
+// Marks a source ready and tells its waiter.
+void make_ready(Source& source, bool failed) noexcept;
+
+// Coroutine frames, counted for the execution that runs on this thread.
+[[nodiscard]] void* allocate_frame(std::size_t bytes);
+void free_frame(void* frame, std::size_t bytes) noexcept;
+
+// Moves the result out. A second take, or the take of a moved-from operation, is a logic_error.
+[[nodiscard]] Outcome<std::string> take_result(Slot* slot);
+
+// A step that reads another instance's KV; see replay::KvRead.
+[[nodiscard]] Slot* read_kv_of(Engine& engine,
+                               std::string_view instance,
+                               std::string_view key,
+                               std::source_location where);
+
+[[noreturn]] void throw_already_awaited();
+[[noreturn]] void throw_moved_from();
+
+// The source, if it may be awaited: neither moved from, nor awaited by somebody else, nor taken.
+[[nodiscard]] Source& checked_source(Source* source);
+
+} // namespace durable::detail

@@ -1,0 +1,219 @@
+// Task<T>: the coroutine type of orchestrations and of the helpers they are split into.
+//
+// Lazy: the body starts when the task is awaited, or when start() is called. Single-threaded: a
+// task lives inside one execution and runs in one turn at a time. Destroying an unfinished task
+// cancels what it was waiting for.
+
+#pragma once
+
+#include <durable/step.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace durable {
+
+template <class T = void>
+class Task;
+
+namespace detail {
+
+struct DurableAwaitableBase {}; // marks what an orchestration may co_await
+
+template <class T>
+concept DurableAwaitable = std::derived_from<std::remove_cvref_t<T>, DurableAwaitableBase>;
+
+// The protocol of every awaitable A below: A::Value, start(), source(), take(), cancel().
+//   start()   begins lazy work; from here on the awaitable stays where it is
+//   source()  becomes ready; nullptr when the awaitable was moved from or cancelled
+//   take()    the value, or throws; once
+//   cancel()  gives up on it, as its destruction would
+
+// Awaits in place. By value and trivial, because g++ 12 copies awaiters that await_transform
+// returns by reference.
+template <DurableAwaitable A>
+struct AwaitInPlace {
+    A* awaitable;
+
+    bool await_ready() {
+        auto& source = checked_source(awaitable->source());
+        awaitable->start();
+        return source.ready();
+    }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> waiting) noexcept {
+        awaitable->source()->set_waiter(&waiting.promise());
+    }
+    decltype(auto) await_resume() { return awaitable->take(); }
+};
+
+class PromiseBase : public Source, public Waiter {
+ public:
+    PromiseBase() noexcept : Waiter{&wake} {}
+    PromiseBase(const PromiseBase&) = delete;
+    PromiseBase& operator=(const PromiseBase&) = delete;
+    ~PromiseBase() {
+        if (queued_) {
+            RunQueue::current()->remove(*this);
+        }
+        if (Waiter::source != nullptr) { // what we waited for outlives us
+            Waiter::source->set_waiter(nullptr);
+        }
+    }
+
+    static void* operator new(std::size_t bytes) { return allocate_frame(bytes); }
+    static void operator delete(void* frame, std::size_t bytes) noexcept {
+        free_frame(frame, bytes);
+    }
+
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    auto final_suspend() noexcept {
+        struct TellWaiter {
+            PromiseBase* promise;
+            bool await_ready() noexcept { return false; }
+            void await_suspend(std::coroutine_handle<>) const noexcept {
+                make_ready(*promise, promise->failure_ != nullptr);
+            }
+            void await_resume() noexcept {}
+        };
+        return TellWaiter{this};
+    }
+    void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+
+    template <class A>
+    auto await_transform(A&& awaitable) noexcept {
+        static_assert(DurableAwaitable<A>,
+                      "an orchestration may only co_await what durable::Context or a durable::Task "
+                      "gave it: anything else is invisible to replay");
+        return AwaitInPlace<std::remove_reference_t<A>>{&awaitable};
+    }
+
+    // Puts the coroutine on the turn's run queue.
+    void start() noexcept {
+        if (!std::exchange(started_, true)) {
+            RunQueue::current()->push(*this);
+        }
+    }
+
+ protected:
+    // Once: a second take of the same result is the user's mistake.
+    void check_take() {
+        if (std::exchange(taken, true)) {
+            throw_already_awaited();
+        }
+        if (failure_) {
+            std::rethrow_exception(std::exchange(failure_, {}));
+        }
+    }
+
+    std::coroutine_handle<> frame_; // set by the derived promise
+
+ private:
+    friend class RunQueue;
+
+    static void wake(Waiter& self, Source&) noexcept {
+        RunQueue::current()->push(static_cast<PromiseBase&>(self));
+    }
+
+    std::exception_ptr failure_;
+    std::uint32_t place_ = 0; // in the run queue
+    bool queued_ = false;
+    bool started_ = false;
+};
+
+template <class T>
+class TaskPromise final : public PromiseBase {
+ public:
+    Task<T> get_return_object() noexcept;
+
+    template <class U>
+        requires std::convertible_to<U, T>
+    void return_value(U&& value) {
+        value_.emplace(std::forward<U>(value));
+    }
+    T take() {
+        check_take();
+        return std::move(*value_);
+    }
+
+ private:
+    std::optional<T> value_;
+};
+
+template <>
+class TaskPromise<void> final : public PromiseBase {
+ public:
+    Task<void> get_return_object() noexcept;
+    void return_void() noexcept {}
+    void take() { check_take(); }
+};
+
+} // namespace detail
+
+template <class T>
+class [[nodiscard("a Task does nothing until it is awaited")]] Task
+    : public detail::DurableAwaitableBase {
+ public:
+    using promise_type = detail::TaskPromise<T>;
+    using Value = T;
+
+    explicit Task(std::coroutine_handle<promise_type> frame) noexcept : frame_{frame} {}
+    Task(Task&& other) noexcept : frame_{std::exchange(other.frame_, {})} {}
+    Task& operator=(Task&& other) noexcept {
+        Task{std::move(other)}.swap(*this);
+        return *this;
+    }
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+    ~Task() { cancel(); }
+
+    void swap(Task& other) noexcept { std::swap(frame_, other.frame_); }
+
+    // Lets the body run beside its creator: it begins when the creator next waits.
+    void start() { promise().start(); }
+
+    [[nodiscard]] detail::Source* source() noexcept { return frame_ ? &frame_.promise() : nullptr; }
+    T take() { return promise().take(); }
+    void cancel() noexcept {
+        if (frame_) {
+            std::exchange(frame_, {}).destroy();
+        }
+    }
+
+    // Gives the frame away: to the engine, which owns the frame of the orchestration itself.
+    [[nodiscard]] std::coroutine_handle<promise_type> release() noexcept {
+        return std::exchange(frame_, {});
+    }
+
+ private:
+    [[nodiscard]] promise_type& promise() {
+        if (!frame_) {
+            detail::throw_moved_from();
+        }
+        return frame_.promise();
+    }
+
+    std::coroutine_handle<promise_type> frame_;
+};
+
+template <class T>
+Task<T> detail::TaskPromise<T>::get_return_object() noexcept {
+    const auto frame = std::coroutine_handle<TaskPromise<T>>::from_promise(*this);
+    frame_ = frame;
+    return Task<T>{frame};
+}
+
+inline Task<void> detail::TaskPromise<void>::get_return_object() noexcept {
+    const auto frame = std::coroutine_handle<TaskPromise<void>>::from_promise(*this);
+    frame_ = frame;
+    return Task<void>{frame};
+}
+
+} // namespace durable
