@@ -225,7 +225,7 @@ Result<ErrorDetails> decode_error_details(std::string_view text) {
     wire::read_value(in, *details);
     in.finish();
     if (in.failed()) {
-        return in.error("decode_error_details");
+        details = in.error("decode_error_details");
     }
     return details;
 }

@@ -87,9 +87,8 @@ class EventReader {
         }
         if (kind_ == nullptr) {
             // A member that only the type gives a meaning came before it.
-            const std::size_t offset = in_.offset();
-            const std::string later = in_.look_ahead(type_key);
-            choose({.text = later, .offset = offset});
+            const auto [type, offset] = in_.look_ahead(type_key);
+            choose({.text = type, .offset = offset});
         }
         if (!in_.failed() && !kind_->read(in_, name, event_.kind, kind_met_)) {
             unknown_.keep(in_, name);
@@ -176,7 +175,7 @@ Result<HistoryEvent> decode_event(std::string_view text) {
     wire::EventReader{in, *event}.read();
     in.finish();
     if (in.failed()) {
-        return in.error("decode_event");
+        event = in.error("decode_event");
     }
     return event;
 }

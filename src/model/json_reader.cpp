@@ -74,19 +74,25 @@ char* put_utf8(char* out, std::uint32_t code) noexcept {
     }
 }
 
-// `raw` was checked by raw_string: every escape is complete and legal. Never grows: the shortest
-// escape has two bytes for one, the six of \uXXXX stand for at most three.
+// `raw` was checked by raw_string: every escape is complete and legal. `out` never overtakes `at`,
+// because every escape is longer than what it stands for: so whole words may be copied.
 char* unescape_to(char* out, std::string_view raw) noexcept {
+    constexpr std::ptrdiff_t word = sizeof(std::uint64_t);
     const char* at = raw.data();
     const char* const end = at + raw.size();
     while (at != end) {
-        if (*at != '\\') {
-            const auto* const stop =
-                static_cast<const char*>(std::memchr(at, '\\', static_cast<std::size_t>(end - at)));
-            const auto run = static_cast<std::size_t>((stop == nullptr ? end : stop) - at);
-            std::memcpy(out, at, run);
-            out += run;
-            at += run;
+        if (end - at >= word) {
+            std::memcpy(out, at, word);
+            const std::uint64_t marks = backslash_marks(load_eight(at));
+            if (marks == 0) {
+                out += word;
+                at += word;
+                continue;
+            }
+            out += bytes_before(marks);
+            at += bytes_before(marks);
+        } else if (*at != '\\') {
+            *out++ = *at++;
             continue;
         }
         const char letter = at[1];
@@ -136,24 +142,26 @@ void JsonReader::wrong_type(std::string_view what) {
     fail_here("expected " + std::string{what} + ", found " + std::string{found()});
 }
 
-std::string_view JsonReader::found() {
-    switch (const char c = peek(); c) {
+std::string_view JsonReader::found() const {
+    const std::string_view rest{at_, static_cast<std::size_t>(end_ - at_)};
+    if (rest.empty()) {
+        return "the end of the text";
+    }
+    if (rest.starts_with("true") || rest.starts_with("false")) {
+        return "a boolean";
+    }
+    if (rest.starts_with("null")) {
+        return "null";
+    }
+    switch (rest.front()) {
     case '"':
         return "a string";
     case '{':
         return "an object";
     case '[':
         return "an array";
-    case 't':
-    case 'f':
-        return "a boolean";
-    case 'n':
-        return "null";
     default:
-        if (c == '-' || is_digit(c)) {
-            return "a number";
-        }
-        return at_ == end_ ? "the end of the text" : "no value";
+        return rest.front() == '-' || is_digit(rest.front()) ? "a number" : "no value";
     }
 }
 
@@ -188,7 +196,7 @@ JsonName JsonReader::name() {
     }
     JsonName result{.text = raw,
                     .raw = {start, static_cast<std::size_t>(at_ - start)},
-                    .offset = static_cast<std::size_t>(start - begin_)};
+                    .offset = offset_of(start)};
     if (escaped) {
         assign_unescaped(unescaped_name_, raw);
         result.text = unescaped_name_;
@@ -203,65 +211,76 @@ std::string_view JsonReader::raw_string(bool& escaped) {
         return {};
     }
     const char* const start = ++at_;
-    while (at_ != end_) {
-        if (end_ - at_ >= word) {
-            const std::uint64_t marks = special_marks(load_eight(at_));
+    const char* at = start; // a local, because it stays in a register
+    while (at != end_) {
+        if (end_ - at >= word) {
+            const std::uint64_t marks = special_marks(load_eight(at));
             if (marks == 0) {
-                at_ += word;
+                at += word;
                 continue;
             }
-            at_ += bytes_before(marks);
-        } else if (!is_special(*at_)) {
-            ++at_;
+            at += bytes_before(marks);
+        } else if (!is_special(*at)) {
+            ++at;
             continue;
         }
-        if (*at_ == '"') {
-            const std::string_view raw{start, static_cast<std::size_t>(at_ - start)};
-            ++at_;
-            return raw;
+        if (*at == '"') {
+            at_ = at + 1;
+            return {start, static_cast<std::size_t>(at - start)};
         }
-        if (*at_ == '\\') {
+        std::size_t length = 0;
+        if (*at == '\\') {
             escaped = true;
-            check_escape();
-        } else if (byte_of(*at_) < 0x20) {
-            fail_here("control character in a string");
-        } else if (const std::size_t length = utf8_length(at_, end_); length > 0) {
-            at_ += length;
-        } else {
-            fail_here("not UTF-8");
+            length = escape_length(at);
+        } else if (byte_of(*at) < 0x20) {
+            fail_at(offset_of(at), "control character in a string");
+        } else if (length = utf8_length(at, end_); length == 0) {
+            fail_at(offset_of(at), "not UTF-8");
         }
+        if (length == 0) {
+            return {};
+        }
+        at += length;
     }
-    fail_here("the text ends inside a string");
+    fail_at(offset_of(end_), "the text ends inside a string");
     return {};
 }
 
-// At a backslash: moves behind the escape, which for a surrogate pair is two.
-void JsonReader::check_escape() {
-    const char letter = end_ - at_ < 2 ? '\0' : at_[1];
-    if (letter != 'u') {
-        if (letter == '\0' || std::strchr("\"\\/bfnrt", letter) == nullptr) {
-            fail_here("no such escape");
-            return;
-        }
-        at_ += 2;
-        return;
+// Length of the escape at a backslash, which for a surrogate pair is two; fails and returns 0 when
+// it is none.
+std::size_t JsonReader::escape_length(const char* at) {
+    const char letter = end_ - at < 2 ? '\0' : at[1];
+    switch (letter) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        return 2;
+    case 'u':
+        break;
+    default:
+        fail_at(offset_of(at), "no such escape");
+        return 0;
     }
-    const int unit = hex_quad(at_ + 2, end_);
+    const int unit = hex_quad(at + 2, end_);
     if (unit < 0) {
-        fail_here("\\u needs four hexadecimal digits");
-        return;
+        fail_at(offset_of(at), "\\u needs four hexadecimal digits");
+        return 0;
     }
     if (!is_high_surrogate(unit) && !is_low_surrogate(unit)) {
-        at_ += 6;
-        return;
+        return 6;
     }
-    const bool paired = is_high_surrogate(unit) && end_ - at_ >= 12 && at_[6] == '\\' &&
-                        at_[7] == 'u' && is_low_surrogate(hex_quad(at_ + 8, end_));
+    const bool paired = is_high_surrogate(unit) && end_ - at >= 12 && at[6] == '\\' &&
+                        at[7] == 'u' && is_low_surrogate(hex_quad(at + 8, end_));
     if (!paired) {
-        fail_here("half of a surrogate pair");
-        return;
+        fail_at(offset_of(at), "half of a surrogate pair");
+        return 0;
     }
-    at_ += 12;
+    return 12;
 }
 
 void JsonReader::number_up_to(std::uint64_t& out, std::uint64_t most) {
@@ -271,9 +290,7 @@ void JsonReader::number_up_to(std::uint64_t& out, std::uint64_t most) {
         return;
     }
     const char* const start = at_;
-    const auto refuse = [&](std::string_view what) {
-        fail_at(static_cast<std::size_t>(start - begin_), what);
-    };
+    const auto refuse = [&](std::string_view what) { fail_at(offset_of(start), what); };
     std::uint64_t value = 0;
     bool overflow = false;
     while (at_ != end_ && is_digit(*at_)) {
@@ -418,18 +435,16 @@ void JsonReader::skip_number() {
     }
 }
 
-std::string JsonReader::look_ahead(std::string_view key) {
+std::pair<std::string, std::size_t> JsonReader::look_ahead(std::string_view key) {
     JsonReader ahead = *this; // a copy, so that names that were read here stay valid
     ahead.skip();
     while (ahead.accept(',')) {
-        const JsonName name = ahead.name();
-        const bool found_it = name.text == key;
+        const bool is_key = ahead.name().text == key;
         ahead.expect(':');
-        if (found_it && !ahead.failed()) {
-            std::string value;
-            ahead.string(value);
+        if (is_key) {
+            const JsonName value = ahead.name();
             if (!ahead.failed()) {
-                return value;
+                return {std::string{value.text}, value.offset};
             }
         }
         ahead.skip();

@@ -16,6 +16,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace durable::wire {
 
@@ -35,9 +36,7 @@ class JsonReader {
         : begin_{text.data()}, at_{begin_}, end_{begin_ + text.size()}, depth_{depth} {}
 
     [[nodiscard]] bool failed() const noexcept { return failed_; }
-    [[nodiscard]] std::size_t offset() const noexcept {
-        return static_cast<std::size_t>(at_ - begin_);
-    }
+    [[nodiscard]] std::size_t offset() const noexcept { return offset_of(at_); }
     [[nodiscard]] std::unexpected<Error> error(std::string_view operation) const;
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
@@ -116,8 +115,8 @@ class JsonReader {
     std::string_view skip();
 
     // Called where the value of a member stands: the value of a later member `key` of the same
-    // object, which must be a string. Does not move. Fails when there is none.
-    [[nodiscard]] std::string look_ahead(std::string_view key);
+    // object, which must be a string, and where it stands. Does not move. Fails if there is none.
+    [[nodiscard]] std::pair<std::string, std::size_t> look_ahead(std::string_view key);
 
     // Fails when anything but white space is left.
     void finish();
@@ -125,6 +124,9 @@ class JsonReader {
  private:
     [[nodiscard]] static constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
+    [[nodiscard]] std::size_t offset_of(const char* at) const noexcept {
+        return static_cast<std::size_t>(at - begin_);
+    }
     void skip_space() noexcept {
         while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) {
             ++at_;
@@ -146,12 +148,12 @@ class JsonReader {
     void open(char bracket);
     void expected(char c);
     void wrong_type(std::string_view what);
-    [[nodiscard]] std::string_view found();
+    [[nodiscard]] std::string_view found() const;
     void number_up_to(std::uint64_t& out, std::uint64_t most);
 
     // The text between the quotes of the next string, checked in full.
     std::string_view raw_string(bool& escaped);
-    void check_escape();
+    [[nodiscard]] std::size_t escape_length(const char* at);
     void skip_key();
     void skip_scalar();
     void skip_number();

@@ -39,6 +39,13 @@ namespace durable::wire {
     return found & tops;
 }
 
+// Likewise for backslashes alone.
+[[nodiscard]] constexpr std::uint64_t backslash_marks(std::uint64_t word) noexcept {
+    constexpr std::uint64_t ones = 0x0101010101010101U;
+    const std::uint64_t backslashes = word ^ (ones * '\\');
+    return (backslashes - ones) & ~backslashes & (ones * 0x80U);
+}
+
 // How many bytes precede the first marked one.
 [[nodiscard]] constexpr std::size_t bytes_before(std::uint64_t marks) noexcept {
     return static_cast<std::size_t>(std::countr_zero(marks)) / 8;

@@ -22,61 +22,69 @@ constexpr auto escape_letters = [] {
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
+char* put_escape(char* at, std::uint8_t byte) noexcept {
+    const char letter = escape_letters[byte];
+    *at++ = '\\';
+    *at++ = letter;
+    if (letter == 'u') [[unlikely]] {
+        *at++ = '0';
+        *at++ = '0';
+        *at++ = hex_digits[byte >> 4U];
+        *at++ = hex_digits[byte & 0x0FU];
+    }
+    return at;
+}
+
 } // namespace
 
+// The cursor is a local copy on purpose: through the member, every byte written might alias it and
+// the compiler would store and load it each time.
 void JsonWriter::string(std::string_view value, std::string_view member) {
     constexpr std::size_t word = sizeof(std::uint64_t);
     const char* from = value.data();
     const char* const end = from + value.size();
     reserve(1);
-    *at_++ = '"';
+    char* at = at_;
+    *at++ = '"';
     while (from != end) {
-        reserve(word + longest_escape);
+        if (static_cast<std::size_t>(buffer_.data() + buffer_.size() - at) <
+            word + longest_escape) {
+            at_ = at;
+            flush();
+            at = at_;
+        }
         if (static_cast<std::size_t>(end - from) >= word) {
             // The word is copied before it is judged: what follows overwrites the rest.
-            std::memcpy(at_, from, word);
+            std::memcpy(at, from, word);
             const std::uint64_t marks = special_marks(load_eight(from));
-            const std::size_t plain = marks == 0 ? word : bytes_before(marks);
-            from += plain;
-            at_ += plain;
             if (marks == 0) {
+                from += word;
+                at += word;
                 continue;
             }
+            const std::size_t plain = bytes_before(marks);
+            from += plain;
+            at += plain;
         } else if (!is_special(*from)) {
-            *at_++ = *from++;
+            *at++ = *from++;
             continue;
         }
-        from = special(from, end);
-        if (from == nullptr) {
+        if (byte_of(*from) < 0x80) {
+            at = put_escape(at, byte_of(*from++));
+            continue;
+        }
+        const std::size_t length = utf8_length(from, end);
+        if (length == 0) {
             refuse('"' + std::string{member} + "\" is not UTF-8");
             return;
         }
+        std::memcpy(at, from, length);
+        from += length;
+        at += length;
     }
+    at_ = at;
     reserve(1);
     *at_++ = '"';
-}
-
-const char* JsonWriter::special(const char* from, const char* end) {
-    const std::uint8_t byte = byte_of(*from);
-    if (byte >= 0x80) {
-        const std::size_t length = utf8_length(from, end);
-        if (length == 0) {
-            return nullptr;
-        }
-        std::memcpy(at_, from, length);
-        at_ += length;
-        return from + length;
-    }
-    const char letter = escape_letters[byte];
-    *at_++ = '\\';
-    *at_++ = letter;
-    if (letter == 'u') {
-        *at_++ = '0';
-        *at_++ = '0';
-        *at_++ = hex_digits[byte >> 4U];
-        *at_++ = hex_digits[byte & 0x0FU];
-    }
-    return from + 1;
 }
 
 } // namespace durable::wire

@@ -99,8 +99,6 @@ class JsonWriter {
         out_.append(buffer_.data(), static_cast<std::size_t>(at_ - buffer_.data()));
         at_ = buffer_.data();
     }
-    // Writes the special character at `from`; returns what follows it, or nullptr if not UTF-8.
-    const char* special(const char* from, const char* end);
 
     std::string& out_;
     std::size_t size_before_;

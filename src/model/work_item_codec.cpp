@@ -144,7 +144,7 @@ Result<WorkItem> decode_work_item(std::string_view text) {
     wire::read_tagged(in, *item, wire::item_names, "work item");
     in.finish();
     if (in.failed()) {
-        return in.error("decode_work_item");
+        item = in.error("decode_work_item");
     }
     return item;
 }

@@ -1,0 +1,86 @@
+#include <durable/error_details.hpp>
+
+#include <gtest/gtest.h>
+
+namespace durable {
+
+namespace {
+
+using details::Application;
+using details::ApplicationKind;
+using details::Configuration;
+using details::Infrastructure;
+using details::Poison;
+using details::PoisonKind;
+
+TEST(ErrorDetails, AnInfrastructureErrorNamesItsOperation) {
+    EXPECT_EQ(display_text(Infrastructure{.operation = "ack", .message = "Database locked"}),
+              "infrastructure:ack: Database locked");
+}
+
+TEST(ErrorDetails, AConfigurationErrorHasAMessageOrNamesItsResource) {
+    EXPECT_EQ(
+        display_text(Configuration{.resource = "Orch", .has_message = true, .message = "no match"}),
+        "nondeterministic: no match");
+    EXPECT_EQ(display_text(Configuration{.resource = "Orch", .has_message = true}),
+              "nondeterministic: ");
+    EXPECT_EQ(display_text(Configuration{.resource = "Orch"}), "nondeterministic in Orch");
+}
+
+TEST(ErrorDetails, AnApplicationErrorShowsWhatTheUserSaid) {
+    EXPECT_EQ(
+        display_text(Application{.kind = ApplicationKind::activity_failed, .message = "boom"}),
+        "boom");
+    EXPECT_EQ(
+        display_text(Application{.kind = ApplicationKind::orchestration_failed, .message = "no"}),
+        "no");
+    EXPECT_EQ(display_text(Application{.kind = ApplicationKind::panicked, .message = "oops"}),
+              "orchestration panicked: oops");
+}
+
+TEST(ErrorDetails, ACancellationShowsItsReasonWithOneL) {
+    EXPECT_EQ(display_text(Application{
+                  .kind = ApplicationKind::cancelled, .reason = "user", .message = "unused"}),
+              "canceled: user");
+}
+
+TEST(ErrorDetails, APoisonErrorCountsItsAttempts) {
+    Poison poison{.attempt_count = 11,
+                  .max_attempts = 10,
+                  .kind = PoisonKind::orchestration,
+                  .instance = "order-1",
+                  .execution_id = 1,
+                  .activity_name = "Charge",
+                  .activity_id = 2,
+                  .error = "bad json",
+                  .message = "[]"};
+    EXPECT_EQ(display_text(poison), "poison: orchestration order-1 exceeded 11 attempts (max 10)");
+
+    poison.kind = PoisonKind::activity;
+    EXPECT_EQ(display_text(poison), "poison: activity Charge#2 exceeded 11 attempts (max 10)");
+
+    poison.kind = PoisonKind::failed_deserialization;
+    EXPECT_EQ(display_text(poison),
+              "poison: orchestration order-1 history deserialization failed after 11 attempts "
+              "(max 10): bad json");
+}
+
+TEST(ErrorDetails, EachHasACategory) {
+    EXPECT_EQ(category(Infrastructure{}), "infrastructure");
+    EXPECT_EQ(category(Configuration{}), "configuration");
+    EXPECT_EQ(category(Application{}), "application");
+    EXPECT_EQ(category(Poison{}), "poison");
+}
+
+TEST(ErrorDetails, OnlyInfrastructureAndApplicationErrorsCanBeRetried) {
+    EXPECT_TRUE(retryable(Infrastructure{.retryable = true}));
+    EXPECT_FALSE(retryable(Infrastructure{.retryable = false}));
+    EXPECT_TRUE(retryable(Application{.retryable = true}));
+    EXPECT_FALSE(retryable(Application{.retryable = false}));
+    EXPECT_FALSE(retryable(Configuration{}));
+    EXPECT_FALSE(retryable(Poison{}));
+}
+
+} // namespace
+
+} // namespace durable
