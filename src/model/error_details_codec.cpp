@@ -43,7 +43,7 @@ struct ConfigurationKindMember : RequiredMember<"kind"> {
     static void read(JsonReader& in, Configuration&) {
         const JsonName name = in.name();
         if (name.text != only) {
-            fail_unknown(in, "configuration error", name);
+            in.fail_at(name.offset, "unknown configuration error", name.text);
         }
     }
 };
@@ -95,7 +95,7 @@ struct ApplicationKindMember : RequiredMember<"kind"> {
         const JsonName name = in.name();
         const std::size_t index = index_of(application_kinds, name.text);
         if (index == application_kinds.size()) {
-            fail_unknown(in, "application error", name);
+            in.fail_at(name.offset, "unknown application error", name.text);
             return;
         }
         error.kind = static_cast<ApplicationKind>(index);
@@ -104,7 +104,7 @@ struct ApplicationKindMember : RequiredMember<"kind"> {
  private:
     static void read_cancelled(JsonReader& in, const JsonName& name, Application& error) {
         if (name.text != cancelled_kind) {
-            fail_unknown(in, "application error", name);
+            in.fail_at(name.offset, "unknown application error", name.text);
             return;
         }
         error.kind = ApplicationKind::cancelled;
@@ -142,7 +142,7 @@ struct PoisonKindMember : RequiredMember<"message_type"> {
         read_only_member(in, [&](const JsonName& name) {
             const std::size_t index = index_of(poison_kinds, name.text);
             if (index == poison_kinds.size()) {
-                fail_unknown(in, "poison message type", name);
+                in.fail_at(name.offset, "unknown poison message type", name.text);
                 return;
             }
             error.kind = static_cast<PoisonKind>(index);
@@ -202,7 +202,7 @@ void write_value(JsonWriter& out, const ErrorDetails& details, std::string_view)
 }
 
 void read_value(JsonReader& in, ErrorDetails& details) {
-    read_tagged(in, details, details_names, "error");
+    read_tagged(in, details, details_names, "unknown error");
 }
 
 } // namespace wire

@@ -67,7 +67,7 @@ class EventReader {
         unknown_.finish(in_);
         CommonMembers::require(in_, common_met_);
         if (!type_met_) {
-            fail_missing(in_, type_key);
+            in_.fail_at(in_.offset(), "missing member", type_key);
         } else if (!in_.failed()) {
             kind_->require(in_, kind_met_);
         }
@@ -97,7 +97,7 @@ class EventReader {
 
     void type(const JsonName& name) {
         if (std::exchange(type_met_, true)) {
-            fail_repeated(in_, name);
+            in_.fail_at(name.offset, "repeated member", name.text);
             return;
         }
         const JsonName value = in_.name();
@@ -109,7 +109,7 @@ class EventReader {
     void choose(const JsonName& type) {
         const std::size_t index = index_of(event_names, type.text);
         if (index == event_names.size()) {
-            fail_unknown(in_, "event type", type);
+            in_.fail_at(type.offset, "unknown event type", type.text);
         }
         if (!in_.failed()) {
             kind_ = &kind_readers[index];

@@ -42,6 +42,8 @@ class JsonReader {
 
     // Keeps "byte 17: <what>" unless something failed before.
     void fail_at(std::size_t offset, std::string_view what);
+    // Likewise, followed by a name of the text in quotes.
+    void fail_at(std::size_t offset, std::string_view what, std::string_view name);
     void fail_here(std::string_view what) { fail_at(offset(), what); }
 
     // Each of these reads one value of exactly that type, or fails.

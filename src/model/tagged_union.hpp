@@ -50,16 +50,16 @@ inline constexpr auto alternative_readers =
         return std::array<Reader, sizeof...(Indices)>{&read_alternative<Variant, Indices>...};
     }(std::make_index_sequence<std::variant_size_v<Variant>>{});
 
-// `what` is named when the tag is unknown: "work item".
+// `unknown` is said of a tag that has no alternative: "unknown work item".
 template <class Variant>
 void read_tagged(JsonReader& in,
                  Variant& value,
                  const TagNames<Variant>& names,
-                 std::string_view what) {
+                 std::string_view unknown) {
     read_only_member(in, [&](const JsonName& name) {
         const std::size_t index = index_of(names, name.text);
         if (index == names.size()) {
-            fail_unknown(in, what, name);
+            in.fail_at(name.offset, unknown, name.text);
             return;
         }
         alternative_readers<Variant>[index](in, value);

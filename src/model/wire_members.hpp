@@ -10,19 +10,17 @@
 
 #include "model/json_reader.hpp"
 #include "model/json_writer.hpp"
-
-#include <durable/history_event.hpp>
+#include "model/unknown_members.hpp"
+#include "model/wire_values.hpp"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace durable::wire {
 
@@ -38,9 +36,8 @@ enum class Presence : std::uint8_t {
 template <std::size_t N>
 struct Name {
     std::array<char, N> text{};
-    consteval Name(const char (&from)[N]) {
-        std::copy_n(from, N, text.begin());
-    } // NOLINT(google-explicit-constructor)
+    // NOLINTNEXTLINE(google-explicit-constructor): literals become names
+    consteval Name(const char (&from)[N]) { std::copy_n(from, N, text.begin()); }
     [[nodiscard]] constexpr std::string_view view() const { return {text.data(), N - 1}; }
 };
 
@@ -61,58 +58,6 @@ void write_key(JsonWriter& out) {
     constexpr const auto& text = key_text<Lead, Key>;
     out.token(std::string_view{text.data(), text.size()});
 }
-
-// ---- Values
-// --------------------------------------------------------------------------------------
-
-inline void write_value(JsonWriter& out, const std::string& value, std::string_view member) {
-    out.string(value, member);
-}
-inline void write_value(JsonWriter& out, std::uint64_t value, std::string_view) {
-    out.number(value);
-}
-inline void write_value(JsonWriter& out, std::uint32_t value, std::string_view) {
-    out.number(value);
-}
-inline void write_value(JsonWriter& out, bool value, std::string_view) {
-    out.boolean(value);
-}
-void write_value(JsonWriter& out,
-                 const std::vector<CarriedMessage>& messages,
-                 std::string_view member);
-template <class T>
-void write_value(JsonWriter& out, const std::optional<T>& value, std::string_view member) {
-    value ? write_value(out, *value, member) : out.null();
-}
-
-inline void read_value(JsonReader& in, std::string& value) {
-    in.string(value);
-}
-inline void read_value(JsonReader& in, std::uint64_t& value) {
-    in.number(value);
-}
-inline void read_value(JsonReader& in, std::uint32_t& value) {
-    in.number(value);
-}
-inline void read_value(JsonReader& in, bool& value) {
-    in.boolean(value);
-}
-void read_value(JsonReader& in, std::vector<CarriedMessage>& messages);
-template <class T>
-void read_value(JsonReader& in, std::optional<T>& value) {
-    read_value(in, value.emplace());
-}
-
-inline bool has_value(const std::string& value) {
-    return !value.empty();
-}
-template <class T>
-bool has_value(const std::optional<T>& value) {
-    return value.has_value();
-}
-
-// ---- Members
-// -------------------------------------------------------------------------------------
 
 template <Name Key, auto Pointer, Presence Absence = Presence::required>
 struct Member {
@@ -145,11 +90,6 @@ struct Member {
 // Which members of an object were met; bit i is member i of its list.
 using MemberSet = std::uint32_t;
 
-void fail_repeated(JsonReader& in, const JsonName& name);
-void fail_missing(JsonReader& in, std::string_view member);
-void fail_missing(JsonReader& in, std::span<const std::string_view> names, MemberSet missing);
-void fail_unknown(JsonReader& in, std::string_view what, const JsonName& name);
-
 template <class... Members>
 struct MemberList {
     static_assert(sizeof...(Members) <= 32);
@@ -178,9 +118,13 @@ struct MemberList {
     }
 
     // After the object: fails when a required member was not met.
-    static void require(JsonReader& in, MemberSet met) {
-        if ((required & ~met) != 0) [[unlikely]] {
-            fail_missing(in, names, required & ~met);
+    static void require([[maybe_unused]] JsonReader& in, [[maybe_unused]] MemberSet met) {
+        if constexpr (required != 0) { // an empty list has no names to index
+            const MemberSet missing = required & ~met;
+            if (missing != 0) [[unlikely]] {
+                const auto first = static_cast<std::size_t>(std::countr_zero(missing));
+                in.fail_at(in.offset(), "missing member", names[first]);
+            }
         }
     }
 
@@ -208,7 +152,7 @@ struct MemberList {
             return false;
         }
         if ((met & bit) != 0) {
-            fail_repeated(in, name);
+            in.fail_at(name.offset, "repeated member", name.text);
         }
         met |= bit;
         One::read(in, object);
@@ -219,36 +163,6 @@ struct MemberList {
 // Specialised for every struct of the wire format.
 template <class Object>
 struct MembersOf;
-
-// ---- Unknown members
-// -----------------------------------------------------------------------------
-
-// Keeps members that this version does not know in `extra`, token by token but without white space:
-// an encoded value is always one line.
-class UnknownMembers {
- public:
-    explicit UnknownMembers(std::string& extra) : extra_{extra} {}
-
-    void keep(JsonReader& in, const JsonName& name);
-    // After the object: fails when two unknown members have the same name.
-    void finish(JsonReader& in);
-
- private:
-    struct Met {
-        std::string name;
-        std::size_t offset;
-        auto operator<=>(const Met&) const = default;
-    };
-    std::string& extra_;
-    std::vector<Met> met_;
-};
-
-// Writes `,extra`. Refuses text that reading would not give back as it is: no list of members,
-// white space, a member twice, or one that `is_known`.
-void write_extra(JsonWriter& out, std::string_view extra, bool (*is_known)(std::string_view name));
-
-// ---- Objects
-// -------------------------------------------------------------------------------------
 
 // {"member":..., extra}
 template <class List, class Object>

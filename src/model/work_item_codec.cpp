@@ -141,7 +141,7 @@ Result<std::string> encode(const WorkItem& item) {
 Result<WorkItem> decode_work_item(std::string_view text) {
     wire::JsonReader in{text};
     Result<WorkItem> item;
-    wire::read_tagged(in, *item, wire::item_names, "work item");
+    wire::read_tagged(in, *item, wire::item_names, "unknown work item");
     in.finish();
     if (in.failed()) {
         item = in.error("decode_work_item");
