@@ -27,6 +27,8 @@ class DURABLE_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
     void lock() DURABLE_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
     void unlock() DURABLE_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
+    // Tells the analysis what it cannot see: inside a lambda, that the caller holds the mutex.
+    void assert_held() const DURABLE_THREAD_ANNOTATION(assert_capability(this)) {}
 
  private:
     friend class WakeUp;

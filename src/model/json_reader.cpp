@@ -1,5 +1,7 @@
 #include "model/json_reader.hpp"
 
+#include "model/json_extent.hpp"
+
 namespace durable::wire {
 
 std::unexpected<Error> JsonReader::error(std::string_view operation) const {
@@ -236,6 +238,18 @@ std::pair<std::string, std::size_t> JsonReader::look_ahead(std::string_view key)
     ahead.fail_at(ahead.offset(), "missing member", key);
     *this = std::move(ahead);
     return {};
+}
+
+std::string_view JsonReader::raw_object() {
+    skip_space();
+    const std::string_view rest{at_, static_cast<std::size_t>(end_ - at_)};
+    const auto length = object_extent(rest);
+    if (length == 0) {
+        fail_here("expected an object");
+        return {};
+    }
+    at_ += length;
+    return rest.substr(0, length);
 }
 
 void JsonReader::finish() {

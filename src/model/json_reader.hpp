@@ -116,6 +116,10 @@ class JsonReader {
     // Reads any one value, checks it in full and returns its text.
     std::string_view skip();
 
+    // Reads one object of any depth by its brackets and quotes alone and returns its text: for
+    // values that were checked when they were written.
+    std::string_view raw_object();
+
     // Called where the value of a member stands: the value of a later member `key` of the same
     // object, which must be a string, and where it stands. Does not move. Fails if there is none.
     [[nodiscard]] std::pair<std::string, std::size_t> look_ahead(std::string_view key);

@@ -1,0 +1,64 @@
+#include "providers/fs/frame.hpp"
+
+#include "base/crc32c.hpp"
+
+namespace durable::fs {
+
+namespace {
+
+constexpr std::string_view digits = "0123456789abcdef";
+
+void put_hex(char* at, std::uint32_t value) {
+    for (int digit = 7; digit >= 0; --digit) {
+        at[digit] = digits[value & 0xFU];
+        value >>= 4U;
+    }
+}
+
+std::optional<std::uint32_t> get_hex(std::string_view text) noexcept {
+    std::uint32_t value = 0;
+    for (const char c : text) {
+        // Lower case only: there is one way to write a frame.
+        const bool letter = c >= 'a' && c <= 'f';
+        if (!letter && (c < '0' || c > '9')) {
+            return std::nullopt;
+        }
+        value = value << 4U | static_cast<std::uint32_t>(letter ? c - 'a' + 10 : c - '0');
+    }
+    return value;
+}
+
+} // namespace
+
+std::size_t begin_frame(std::string& out) {
+    const auto begin = out.size();
+    out.append(frame_header_size, ' ');
+    return begin;
+}
+
+void end_frame(std::string& out, std::size_t begin) {
+    const auto json = std::string_view{out}.substr(begin + frame_header_size);
+    put_hex(&out[begin], static_cast<std::uint32_t>(json.size()));
+    put_hex(&out[begin + 9], crc32c(json));
+    out += '\n';
+}
+
+std::optional<std::size_t> frame_length(std::string_view bytes) noexcept {
+    if (bytes.size() < frame_header_size || bytes[8] != ' ' || bytes[17] != ' ') {
+        return std::nullopt;
+    }
+    return get_hex(bytes.substr(0, 8));
+}
+
+std::optional<std::string_view> read_frame(std::string_view bytes) noexcept {
+    const auto length = frame_length(bytes);
+    if (!length || bytes.size() < *length + frame_overhead ||
+        bytes[frame_header_size + *length] != '\n') {
+        return std::nullopt;
+    }
+    const auto json = bytes.substr(frame_header_size, *length);
+    const auto checksum = get_hex(bytes.substr(9, 8));
+    return checksum && *checksum == crc32c(json) ? std::optional{json} : std::nullopt;
+}
+
+} // namespace durable::fs

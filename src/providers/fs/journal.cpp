@@ -1,0 +1,351 @@
+#include "providers/fs/journal.hpp"
+
+#include "base/try.hpp"
+#include "providers/fs/frame.hpp"
+#include "providers/fs/fs_error.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace durable::fs {
+
+namespace {
+
+void append_number(std::string& out, std::uint64_t number) {
+    std::array<char, 20> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    out.append(digits.data(), end);
+}
+
+} // namespace
+
+Journal::Journal(Files& files,
+                 const std::string& directory,
+                 const JournalOptions& options,
+                 const JournalEnd& end)
+    : options_{options},
+      segments_{files, directory, end.next_segment, options.segment_sizes},
+      starts_{end.segments},
+      last_{end.last},
+      written_{end.last},
+      synced_{end.last},
+      durable_{end.last} {
+    if (options.writer_thread) {
+        writer_ = std::jthread{[this](const std::stop_token& stop) { run_writer(stop); }};
+    }
+}
+
+Journal::~Journal() {
+    if (writer_.joinable()) {
+        writer_.request_stop();
+        writer_.join();
+    }
+}
+
+Result<Lsn> Journal::append(const Encode& encode) {
+    const MutexLock lock{mutex_};
+    if (failed_.load(std::memory_order_acquire)) {
+        return failed_error();
+    }
+    const Lsn lsn = last_.load(std::memory_order_relaxed) + 1;
+    auto& out = open_.bytes;
+    const auto begin = begin_frame(out);
+    out += "{\"lsn\":";
+    append_number(out, lsn);
+    // Tells recovery up to where a damaged record cannot be the torn end of the journal.
+    const Lsn synced = synced_.load(std::memory_order_acquire);
+    if (synced != claimed_) {
+        out += ",\"synced\":";
+        append_number(out, synced);
+    }
+    out += ',';
+    if (auto encoded = encode(out); !encoded) {
+        out.resize(begin);
+        return std::unexpected{std::move(encoded).error()};
+    }
+    out += '}';
+    end_frame(out, begin);
+    const auto size = out.size() - begin;
+    if (auto placed = place(begin); !placed) {
+        open_.bytes.resize(begin);
+        return std::unexpected{std::move(placed).error()};
+    }
+    claimed_ = synced;
+    bytes_.fetch_add(size, std::memory_order_relaxed);
+    last_.store(lsn); // before the exchange, as run_writer looks the other way round
+    if (writer_asleep_.exchange(false)) {
+        const std::scoped_lock wake{round_mutex_};
+        writer_wake_.notify_one();
+    }
+    return lsn;
+}
+
+// Finds room for the frame that begins there in open_: here, or in the next segment.
+Result<> Journal::place(std::size_t begin) {
+    if (open_.segment && open_.offset + open_.bytes.size() <= open_.segment->size) {
+        return {};
+    }
+    auto next = segments_.next(open_.bytes.size() - begin);
+    wants_spare_.store(true);
+    if (!next) {
+        if (next.error().code == ErrorCode::storage_failed) {
+            return fail_for_good(std::move(next).error());
+        }
+        return std::unexpected{std::move(next).error()};
+    }
+    Chunk fresh{.segment = *next, .offset = 0, .bytes = open_.bytes.substr(begin)};
+    open_.bytes.resize(begin);
+    if (open_.segment) {
+        full_.push_back(std::move(open_));
+    }
+    open_ = std::move(fresh);
+    starts_.push_back({open_.segment->number, last_.load(std::memory_order_relaxed) + 1});
+    return {};
+}
+
+Result<> Journal::ensure_durable(Lsn lsn) {
+    if (durable() >= lsn) {
+        return {};
+    }
+    return options_.durability == Durability::power_loss ? ensure_synced(lsn) : ensure_written(lsn);
+}
+
+Result<> Journal::ensure_synced(Lsn lsn) {
+    std::unique_lock lock{round_mutex_};
+    while (synced_.load(std::memory_order_acquire) < lsn) {
+        if (failure_) {
+            return std::unexpected{*failure_};
+        }
+        if (!syncing_) {
+            syncing_ = true;
+            lock.unlock();
+            sync_round();
+            lock.lock();
+        } else {
+            DURABLE_TRY(wait_for_round(lock, lsn));
+        }
+    }
+    return {};
+}
+
+// One sync by this thread. The caller has set syncing_.
+void Journal::sync_round() {
+    do {
+        {
+            const std::scoped_lock lock{round_mutex_};
+            ++round_;
+            waiting_for_next_ = 0;
+            round_covers_ = UINT64_MAX; // until it is known: most likely, yes
+        }
+        const auto covered = write_out();
+        if (!covered) {
+            finish_round(0);
+            return;
+        }
+        {
+            const std::scoped_lock lock{round_mutex_};
+            round_covers_ = *covered;
+        }
+        std::vector<std::shared_ptr<Segment>> dirty;
+        {
+            const MutexLock lock{write_mutex_};
+            dirty = unsynced_;
+            // The newest one stays: later writes go there and must be synced again.
+            unsynced_.erase(unsynced_.begin(),
+                            unsynced_.empty() ? unsynced_.end() : unsynced_.end() - 1);
+        }
+        for (const auto& segment : dirty) {
+            if (auto done = segment->file->sync(); !done) {
+                (void)fail_for_good(to_error(std::move(done).error()));
+                finish_round(0);
+                return;
+            }
+            syncs_.fetch_add(1, std::memory_order_relaxed);
+        }
+        finish_round(*covered);
+        const std::scoped_lock lock{round_mutex_};
+        if (waiting_for_next_ == 0) {
+            syncing_ = false;
+            return;
+        }
+        if (writer_.joinable() && std::this_thread::get_id() != writer_.get_id()) {
+            handed_over_ = true; // and syncing_ stays: the next round is taken
+            writer_asleep_.store(false);
+            writer_wake_.notify_one();
+            return;
+        }
+    } while (true);
+}
+
+// Publishes what the round achieved (0: it failed) and wakes its waiters.
+void Journal::finish_round(Lsn covered) {
+    if (covered != 0) {
+        synced_.store(covered, std::memory_order_release);
+        if (options_.durability == Durability::power_loss) {
+            durable_.store(covered, std::memory_order_release);
+        }
+    }
+    std::uint32_t round = 0;
+    {
+        const std::scoped_lock lock{round_mutex_};
+        round = round_;
+        if (covered == 0) {
+            syncing_ = false;
+        }
+    }
+    rounds_[round % 2].store(round, std::memory_order_release);
+    rounds_[round % 2].notify_all();
+    if (covered == 0) { // nobody will run the next one
+        rounds_[(round + 1) % 2].store(round + 1, std::memory_order_release);
+        rounds_[(round + 1) % 2].notify_all();
+    }
+}
+
+Result<> Journal::wait_for_round(std::unique_lock<std::mutex>& lock, Lsn lsn) {
+    const bool covered = round_covers_ >= lsn;
+    const std::uint32_t target = covered ? round_ : round_ + 1;
+    if (!covered) {
+        ++waiting_for_next_;
+    }
+    lock.unlock();
+    auto& word = rounds_[target % 2];
+    // Signed distance: the numbers may wrap.
+    for (auto seen = word.load(std::memory_order_acquire);
+         static_cast<std::int32_t>(seen - target) < 0;
+         seen = word.load(std::memory_order_acquire)) {
+        word.wait(seen, std::memory_order_acquire);
+    }
+    lock.lock();
+    return {};
+}
+
+Result<> Journal::ensure_written(Lsn lsn) {
+    while (written_.load(std::memory_order_acquire) < lsn) {
+        DURABLE_TRY(write_out());
+    }
+    return {};
+}
+
+// Hands everything appended so far to the system; tells up to where.
+Result<Lsn> Journal::write_out() {
+    const MutexLock writing{write_mutex_};
+    std::vector<Chunk> full;
+    Chunk last;
+    Lsn covered = 0;
+    {
+        const MutexLock lock{mutex_};
+        if (failed_.load(std::memory_order_acquire)) {
+            return failed_error();
+        }
+        covered = last_.load(std::memory_order_relaxed);
+        full.swap(full_);
+        last.segment = open_.segment;
+        last.offset = open_.offset;
+        last.bytes = std::move(write_buffer_);
+        last.bytes.clear();
+        last.bytes.swap(open_.bytes);
+        open_.offset += last.bytes.size();
+    }
+    full.push_back(std::move(last));
+    for (auto& chunk : full) {
+        if (chunk.bytes.empty()) {
+            continue;
+        }
+        if (auto done = write_at(*chunk.segment->file, chunk.bytes, chunk.offset); !done) {
+            return fail_for_good(to_error(std::move(done).error()));
+        }
+        writes_.fetch_add(1, std::memory_order_relaxed);
+        if (unsynced_.empty() || unsynced_.back() != chunk.segment) {
+            unsynced_.push_back(chunk.segment);
+        }
+    }
+    constexpr std::size_t worth_keeping = 1U << 20U;
+    if (full.back().bytes.capacity() <= worth_keeping) {
+        write_buffer_ = std::move(full.back().bytes);
+    }
+    written_.store(covered, std::memory_order_release);
+    if (options_.durability != Durability::power_loss) {
+        durable_.store(covered, std::memory_order_release);
+    }
+    return covered;
+}
+
+void Journal::run_writer(const std::stop_token& stop) {
+    const std::stop_callback on_stop{stop, [this] {
+                                         const std::scoped_lock lock{round_mutex_};
+                                         writer_wake_.notify_one();
+                                     }};
+    std::unique_lock lock{round_mutex_};
+    while (!stop.stop_requested() || handed_over_) {
+        if (handed_over_) {
+            handed_over_ = false;
+            lock.unlock();
+            sync_round();
+            lock.lock();
+            continue;
+        }
+        if (durable() == last() || failure_) {
+            writer_asleep_.store(true);
+            // An append between the check and the store has not seen us asleep.
+            if (durable() == last() || failure_) {
+                writer_wake_.wait(lock);
+            }
+            writer_asleep_.store(false);
+            continue;
+        }
+        const Lsn unsynced = last();
+        writer_wake_.wait_for(lock, options_.longest_unsynced);
+        if (!handed_over_ && !stop.stop_requested() && durable() < unsynced) {
+            lock.unlock();
+            (void)ensure_durable(unsynced); // a failure is kept for whoever asks
+            lock.lock();
+        }
+    }
+}
+
+Result<> Journal::forget_through(Lsn lsn) {
+    std::uint64_t keep = 0;
+    {
+        const MutexLock lock{mutex_};
+        // A segment ends where the next one starts; the one in use never goes.
+        const auto ends_before = [&](std::size_t index) {
+            mutex_.assert_held();
+            return index + 1 < starts_.size() ? starts_[index + 1].first <= lsn + 1
+                                              : !open_.segment && last() <= lsn;
+        };
+        std::size_t gone = 0;
+        while (gone < starts_.size() && ends_before(gone)) {
+            keep = starts_[gone].number + 1;
+            ++gone;
+        }
+        starts_.erase(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(gone));
+    }
+    return segments_.remove_below(keep);
+}
+
+std::optional<Error> Journal::failure() const {
+    const std::scoped_lock lock{round_mutex_};
+    return failure_;
+}
+
+JournalCounters Journal::counters() const {
+    return {.bytes = bytes_.load(), .writes = writes_.load(), .syncs = syncs_.load()};
+}
+
+std::unexpected<Error> Journal::fail_for_good(Error error) {
+    const std::scoped_lock lock{round_mutex_};
+    if (!failure_) {
+        failure_ =
+            Error{.code = ErrorCode::storage_failed,
+                  .message = "the journal failed and the store must be reopened: " + error.message,
+                  .operation = {}};
+        failed_.store(true, std::memory_order_release);
+    }
+    return std::unexpected{*failure_};
+}
+
+std::unexpected<Error> Journal::failed_error() const {
+    return std::unexpected{*failure()};
+}
+
+} // namespace durable::fs

@@ -1,0 +1,148 @@
+// Journal: the order of all changes, and the only place where a change becomes durable.
+//
+// append() gives a record its number (LSN) and its place in a segment, in memory; ensure_written()
+// hands it to the system, which a process crash does not undo; ensure_durable() syncs it, which a
+// power loss does not undo. A crash loses a suffix of the order, never something in the middle.
+//
+// Group commit: one sync serves all that was written before it began. Whoever needs durability
+// first does the sync itself, because waking another thread costs as much as a sync; while waiters
+// keep coming, the writer thread takes over and syncs without a pause in between. Records that
+// nobody waits for are synced a few milliseconds later.
+//
+// After a failed write or sync nobody knows what the disk holds: the journal stays failed.
+
+#pragma once
+
+#include "base/files.hpp"
+#include "base/mutex.hpp"
+#include "providers/fs/journal_reader.hpp"
+#include "providers/fs/segments.hpp"
+
+#include <durable/provider.hpp>
+#include <durable/result.hpp>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace durable::fs {
+
+struct JournalOptions {
+    Durability durability = Durability::power_loss;
+    // Without it, callers do all the work: the same calls give the same file operations.
+    bool writer_thread = true;
+    std::chrono::milliseconds longest_unsynced{5};
+    Segments::Sizes segment_sizes;
+};
+
+struct JournalCounters { // since the journal was opened
+    std::uint64_t bytes = 0;
+    std::uint64_t writes = 0;
+    std::uint64_t syncs = 0;
+};
+
+class Journal {
+ public:
+    // Continues, in a new segment, a journal that was read and is durable up to its end.
+    Journal(Files& files,
+            const std::string& directory,
+            const JournalOptions& options,
+            const JournalEnd& end);
+    ~Journal();
+    Journal(const Journal&) = delete;
+    Journal& operator=(const Journal&) = delete;
+
+    // Adds a record whose members `encode` appends to a string. Calls are ordered by the caller,
+    // who may treat the record as made.
+    //   unavailable     no space; nothing happened, a later try may succeed
+    //   storage_failed  as everything from now on
+    using Encode = std::function<Result<>(std::string&)>;
+    [[nodiscard]] Result<Lsn> append(const Encode& encode) DURABLE_EXCLUDES(mutex_);
+
+    // What the durability of the store demands of results that leave the process.
+    [[nodiscard]] Result<> ensure_durable(Lsn lsn);
+    // Survives a power loss, whatever the store promises.
+    [[nodiscard]] Result<> ensure_synced(Lsn lsn);
+    // Survives a process crash.
+    [[nodiscard]] Result<> ensure_written(Lsn lsn);
+
+    [[nodiscard]] Lsn last() const noexcept { return last_.load(); }
+    [[nodiscard]] Lsn durable() const noexcept { return durable_.load(std::memory_order_acquire); }
+
+    [[nodiscard]] std::optional<Error> failure() const;
+    [[nodiscard]] JournalCounters counters() const;
+
+    // Keeps a spare segment ready; from a housekeeping thread, again and again.
+    [[nodiscard]] Result<> prepare_spare() { return segments_.prepare_spare(); }
+    [[nodiscard]] bool wants_spare() const noexcept { return wants_spare_.load(); }
+    // Segments whose records are all at or below `lsn` are not needed any more.
+    [[nodiscard]] Result<> forget_through(Lsn lsn) DURABLE_EXCLUDES(mutex_);
+    // Bytes appended since the journal was opened.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(); }
+
+ private:
+    struct Chunk { // bytes on their way to one segment
+        std::shared_ptr<Segment> segment;
+        std::uint64_t offset = 0;
+        std::string bytes;
+    };
+    [[nodiscard]] Result<> place(std::size_t begin) DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<Lsn> write_out() DURABLE_EXCLUDES(write_mutex_);
+    void sync_round();
+    void finish_round(Lsn covered);
+    [[nodiscard]] Result<> wait_for_round(std::unique_lock<std::mutex>& lock, Lsn lsn);
+    void run_writer(const std::stop_token& stop);
+    std::unexpected<Error> fail_for_good(Error error);
+    [[nodiscard]] std::unexpected<Error> failed_error() const;
+
+    const JournalOptions options_;
+    Segments segments_;
+
+    // What was appended and not yet written.
+    Mutex mutex_;
+    Chunk open_ DURABLE_GUARDED_BY(mutex_);
+    std::vector<Chunk> full_ DURABLE_GUARDED_BY(mutex_); // earlier segments, oldest first
+    std::vector<SegmentStart> starts_ DURABLE_GUARDED_BY(mutex_);
+    Lsn claimed_ DURABLE_GUARDED_BY(mutex_) = 0; // highest "synced" told in a record
+
+    // Writing to files. Taken before mutex_.
+    Mutex write_mutex_;
+    std::string write_buffer_ DURABLE_GUARDED_BY(write_mutex_); // kept for its capacity
+    std::vector<std::shared_ptr<Segment>> unsynced_ DURABLE_GUARDED_BY(write_mutex_);
+
+    std::atomic<Lsn> last_;
+    std::atomic<Lsn> written_;
+    std::atomic<Lsn> synced_;
+    std::atomic<Lsn> durable_; // synced_ or written_, whichever the store promises
+    std::atomic<std::uint64_t> bytes_{0};
+    std::atomic<std::uint64_t> writes_{0};
+    std::atomic<std::uint64_t> syncs_{0};
+    std::atomic<bool> wants_spare_{true};
+
+    // Rounds of syncing, numbered. Waiters of round k sleep on rounds_[k % 2], so that the end of a
+    // round wakes nobody who must wait for the next.
+    mutable std::mutex round_mutex_;
+    std::condition_variable writer_wake_;
+    bool syncing_ = false;               // guarded by round_mutex_, like all below
+    bool handed_over_ = false;           // the writer thread is to lead the next round
+    std::uint32_t round_ = 0;            // the one in progress, or the last
+    Lsn round_covers_ = 0;               // what the round in progress will make durable
+    std::uint32_t waiting_for_next_ = 0; // threads that need the round after it
+    std::optional<Error> failure_;
+    std::array<std::atomic<std::uint32_t>, 2> rounds_{};
+    std::atomic<bool> failed_{false};
+    std::atomic<bool> writer_asleep_{false};
+
+    std::jthread writer_; // last: stopped and joined before anything else goes
+};
+
+} // namespace durable::fs

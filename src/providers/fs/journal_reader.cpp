@@ -1,0 +1,263 @@
+#include "providers/fs/journal_reader.hpp"
+
+#include "base/try.hpp"
+#include "providers/fs/frame.hpp"
+#include "providers/fs/fs_error.hpp"
+#include "providers/fs/segments.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace durable::fs {
+
+namespace {
+
+constexpr std::string_view record_begins_with = "{\"lsn\":";
+
+struct Numbers {
+    Lsn lsn = 0;
+    Lsn synced = 0;
+};
+
+std::optional<std::uint64_t> take_number(std::string_view& text, std::string_view prefix) {
+    if (!text.starts_with(prefix)) {
+        return std::nullopt;
+    }
+    std::uint64_t number = 0;
+    const auto begin = text.data() + prefix.size();
+    const auto parsed = std::from_chars(begin, text.data() + text.size(), number);
+    if (parsed.ec != std::errc{}) {
+        return std::nullopt;
+    }
+    text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+    return number;
+}
+
+// The journal's own members stand first, so that scanning needs no JSON parser.
+std::optional<Numbers> numbers_of(std::string_view json) {
+    const auto lsn = take_number(json, record_begins_with);
+    if (!lsn) {
+        return std::nullopt;
+    }
+    return Numbers{*lsn, take_number(json, ",\"synced\":").value_or(0)};
+}
+
+struct Found {
+    Numbers numbers;
+    std::string_view json;
+};
+
+std::optional<Found> record_at(std::string_view bytes) {
+    const auto json = read_frame(bytes);
+    if (!json) {
+        return std::nullopt;
+    }
+    const auto numbers = numbers_of(*json);
+    return numbers ? std::optional{Found{*numbers, *json}} : std::nullopt;
+}
+
+bool all_zero(std::string_view bytes) {
+    return std::ranges::all_of(bytes, [](char byte) { return byte == '\0'; });
+}
+
+// A record somewhere in `bytes` that proves `lsn` durable; 0 when there is none. Looks for how the
+// JSON of a record begins: lengths and line ends may be what is damaged.
+Lsn find_proof(std::string_view bytes, Lsn lsn) {
+    for (auto at = bytes.find(record_begins_with); at != std::string_view::npos;
+         at = bytes.find(record_begins_with, at + 1)) {
+        if (at < frame_header_size) {
+            continue;
+        }
+        const auto found = record_at(bytes.substr(at - frame_header_size));
+        if (found && found->numbers.synced >= lsn) {
+            return found->numbers.lsn;
+        }
+    }
+    return 0;
+}
+
+class Reader {
+ public:
+    Reader(Files& files,
+           const std::string& directory,
+           Lsn after,
+           const std::function<Result<>(const JournalRecord&)>& each)
+        : files_{files}, directory_{directory}, after_{after}, each_{each} {}
+
+    Result<JournalEnd> read() {
+        DURABLE_TRY(list_segments());
+        for (index_ = 0; index_ < numbers_.size(); ++index_) {
+            path_ = segment_path(directory_, numbers_[index_]);
+            DURABLE_TRY_ASSIGN(content_, take(index_));
+            DURABLE_TRY_ASSIGN(const bool whole, read_segment());
+            if (!whole) {
+                return end_of_torn();
+            }
+        }
+        return end_of_whole();
+    }
+
+ private:
+    // Reads a segment, or takes it over from a look ahead.
+    Result<std::string> take(std::size_t index) {
+        if (ahead_ && ahead_->first == index) {
+            auto content = std::move(ahead_->second);
+            ahead_.reset();
+            return content;
+        }
+        return to_result(read_file(files_, segment_path(directory_, numbers_[index])));
+    }
+
+    Result<> list_segments() {
+        DURABLE_TRY_ASSIGN(const auto entries, to_result(files_.list(directory_)));
+        for (const auto& entry : entries) {
+            if (const auto number = segment_number(entry.name); number != 0) {
+                numbers_.push_back(number);
+            }
+        }
+        std::ranges::sort(numbers_);
+        end_.next_segment = numbers_.empty() ? 1 : numbers_.back() + 1;
+        return {};
+    }
+
+    // False: what follows is neither the next record nor unused space.
+    Result<bool> read_segment() {
+        const std::string_view content = content_;
+        at_ = 0;
+        while (at_ < content.size()) {
+            const auto found = record_at(content.substr(at_));
+            if (!found || (expected_ != 0 && found->numbers.lsn != expected_)) {
+                break;
+            }
+            if (expected_ == 0) {
+                DURABLE_TRY(begin_with(found->numbers.lsn));
+            }
+            if (at_ == 0) {
+                end_.segments.push_back({numbers_[index_], expected_});
+            }
+            if (expected_ > after_) {
+                DURABLE_TRY(each_({expected_, found->json, path_, at_}));
+            }
+            ++expected_;
+            at_ += found->json.size() + frame_overhead;
+            end_.end_offset = at_;
+        }
+        if (all_zero(content.substr(at_))) {
+            return next_segment_fits();
+        }
+        return false;
+    }
+
+    Result<> begin_with(Lsn first) {
+        if (first > after_ + 1) {
+            return fail(ErrorCode::corrupt,
+                        path_ + ": records " + std::to_string(after_ + 1) + " to " +
+                            std::to_string(first - 1) + " are missing before this file");
+        }
+        expected_ = first;
+        return {};
+    }
+
+    // The rest of this segment was never used; then the next one goes on or was not used either.
+    Result<bool> next_segment_fits() {
+        for (auto next = index_ + 1; next < numbers_.size(); ++next) {
+            DURABLE_TRY_ASSIGN(auto content, take(next));
+            const auto found = record_at(content);
+            const bool fits = found && (expected_ == 0 || found->numbers.lsn == expected_);
+            const bool unused = !found && all_zero(content);
+            if (!unused) {
+                ahead_.emplace(next, std::move(content));
+                return fits;
+            }
+        }
+        return true;
+    }
+
+    Result<JournalEnd> end_of_whole() {
+        end_.last = expected_ == 0 ? after_ : expected_ - 1;
+        if (end_.last < after_) {
+            return fail(ErrorCode::corrupt,
+                        path_ + ", byte " + std::to_string(end_.end_offset) +
+                            ": the journal ends "
+                            "with record " +
+                            std::to_string(end_.last) + ", but the checkpoint has " +
+                            std::to_string(after_));
+        }
+        return std::move(end_);
+    }
+
+    Result<JournalEnd> end_of_torn() {
+        const Lsn missing = expected_ == 0 ? after_ + 1 : expected_;
+        // What a checkpoint holds was synced in the journal before.
+        Lsn proof = missing <= after_ ? after_ : find_proof(rest_of_segment(), missing);
+        std::uint64_t lost = content_.size() - at_;
+        for (auto next = index_ + 1; next < numbers_.size(); ++next) {
+            DURABLE_TRY_ASSIGN(const auto content, take(next));
+            proof = proof != 0 ? proof : find_proof(content, missing);
+            lost += all_zero(content) ? 0 : content.size();
+        }
+        if (proof != 0) {
+            return fail(ErrorCode::corrupt,
+                        path_ + ", byte " + std::to_string(at_) + ": record " +
+                            std::to_string(missing) + " is damaged or missing, but record " +
+                            std::to_string(proof) + " proves that it was stored");
+        }
+        end_.torn = {.segment = numbers_[index_], .offset = at_, .bytes = lost};
+        end_.last = missing - 1;
+        end_.next_segment = numbers_[index_] + (at_ == 0 ? 0 : 1);
+        return std::move(end_);
+    }
+
+    [[nodiscard]] std::string_view rest_of_segment() const {
+        return std::string_view{content_}.substr(at_);
+    }
+
+    Files& files_;
+    const std::string& directory_;
+    const Lsn after_;
+    const std::function<Result<>(const JournalRecord&)>& each_;
+
+    std::vector<std::uint64_t> numbers_;
+    std::size_t index_ = 0; // of the segment being read
+    std::string path_;
+    std::string content_;
+    std::optional<std::pair<std::size_t, std::string>> ahead_; // a later segment, already read
+    std::size_t at_ = 0;
+    Lsn expected_ = 0; // 0: whatever comes first
+    JournalEnd end_;
+};
+
+} // namespace
+
+Result<JournalEnd> read_journal(Files& files,
+                                const std::string& directory,
+                                Lsn after,
+                                const std::function<Result<>(const JournalRecord&)>& each) {
+    return Reader{files, directory, after, each}.read();
+}
+
+Result<> cut_journal(Files& files, const std::string& directory, const JournalEnd& end) {
+    DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(directory)));
+    // The newest first: what is left in a crash is still a beginning of the journal.
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+        const auto number = segment_number(entry->name);
+        if (number == 0) {
+            continue;
+        }
+        const auto path = directory + "/" + entry->name;
+        const bool used = std::ranges::any_of(
+            end.segments, [&](const SegmentStart& start) { return start.number == number; });
+        if (!used) {
+            DURABLE_TRY(to_result(files.remove(path)));
+            continue;
+        }
+        DURABLE_TRY_ASSIGN(const auto file, to_result(files.open(path, OpenMode::write)));
+        if (number == end.segments.back().number) {
+            DURABLE_TRY(to_result(file->truncate(end.end_offset)));
+        }
+        DURABLE_TRY(to_result(file->sync()));
+    }
+    return to_result(files.sync_directory(directory));
+}
+
+} // namespace durable::fs

@@ -1,0 +1,66 @@
+// Reading a journal: at the start of a store, and to verify one.
+//
+// Where a record is damaged, the question is whether it was ever durable. Each record may carry
+// "synced": everything up to that number was durable when the record was written. So a damaged
+// record that a later one proves to have been durable is corruption: nothing is guessed, the reader
+// refuses. Without such proof it is the torn end of what was being written in a crash: the journal
+// ends before it, and nothing that was acknowledged is lost.
+
+#pragma once
+
+#include "base/files.hpp"
+
+#include <durable/result.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace durable::fs {
+
+using Lsn = std::uint64_t; // the number of a record: 1, 2, 3, … without gaps
+
+struct JournalRecord {
+    Lsn lsn = 0;
+    std::string_view json;
+    const std::string& path; // where it stands
+    std::uint64_t offset = 0;
+};
+
+struct SegmentStart {
+    std::uint64_t number = 0;
+    Lsn first = 0; // its first record
+};
+
+// Where the readable part ends.
+struct JournalEnd {
+    struct Torn {
+        std::uint64_t segment = 0;
+        std::uint64_t offset = 0; // of the first byte that is not part of a whole record
+        std::uint64_t bytes = 0;  // behind it, in all segments, that are not zero
+    };
+
+    Lsn last = 0; // the last whole record, or what the reader was told to begin after
+    std::uint64_t next_segment = 1;
+    std::uint64_t end_offset = 0;       // in the last segment with records
+    std::vector<SegmentStart> segments; // with records, oldest first
+    std::optional<Torn> torn;
+};
+
+// Passes every record after `after` to `each`, in order. Changes nothing.
+//   corrupt  a durable record is damaged or missing; the message names file and offset
+[[nodiscard]] Result<JournalEnd>
+read_journal(Files& files,
+             const std::string& directory,
+             Lsn after,
+             const std::function<Result<>(const JournalRecord&)>& each);
+
+// Makes the journal end where reading it ended: removes what is torn and unused, and syncs the rest
+// (after a process crash it may not be on the disk yet).
+[[nodiscard]] Result<>
+cut_journal(Files& files, const std::string& directory, const JournalEnd& end);
+
+} // namespace durable::fs

@@ -1,0 +1,70 @@
+// Segments: the files of the journal, allocated before they are needed.
+//
+// Their space is taken beforehand, so that a write into one neither fails for want of space nor
+// makes the file system write more than the data. One spare segment is kept ready. Not thread-safe
+// but for what is said below: the journal calls it under its own locks.
+
+#pragma once
+
+#include "base/files.hpp"
+#include "base/mutex.hpp"
+
+#include <durable/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace durable::fs {
+
+struct Segment {
+    std::uint64_t number = 0;
+    std::string path;
+    std::uint64_t size = 0;
+    std::unique_ptr<File> file;
+};
+
+// "journal/0000000042.log"
+[[nodiscard]] std::string segment_path(const std::string& directory, std::uint64_t number);
+// The number in a file name; 0: not a segment.
+[[nodiscard]] std::uint64_t segment_number(std::string_view name) noexcept;
+
+class Segments {
+ public:
+    struct Sizes {
+        std::uint64_t first = 1ULL << 20U; // each one is twice its predecessor, up to the largest:
+        std::uint64_t largest = 1ULL << 26U; // small stores stay small, busy ones switch rarely
+    };
+
+    Segments(Files& files, std::string directory, std::uint64_t next_number, Sizes sizes)
+        : files_{files},
+          directory_{std::move(directory)},
+          sizes_{sizes},
+          next_number_{next_number},
+          next_size_{sizes.first} {}
+
+    // The next segment, at least that large: the spare one if there is one and it is large enough.
+    // Any thread.
+    [[nodiscard]] Result<std::shared_ptr<Segment>> next(std::uint64_t least)
+        DURABLE_EXCLUDES(mutex_);
+
+    // Makes the spare segment unless there is one. Any thread; slow.
+    [[nodiscard]] Result<> prepare_spare() DURABLE_EXCLUDES(mutex_);
+
+    // Removes the files of segments below that number.
+    [[nodiscard]] Result<> remove_below(std::uint64_t number);
+
+ private:
+    [[nodiscard]] Result<std::shared_ptr<Segment>> make(std::uint64_t least)
+        DURABLE_REQUIRES(mutex_);
+
+    Files& files_;
+    const std::string directory_;
+    const Sizes sizes_;
+    Mutex mutex_;
+    std::uint64_t next_number_ DURABLE_GUARDED_BY(mutex_);
+    std::uint64_t next_size_ DURABLE_GUARDED_BY(mutex_);
+    std::shared_ptr<Segment> spare_ DURABLE_GUARDED_BY(mutex_);
+};
+
+} // namespace durable::fs
