@@ -1,0 +1,99 @@
+// Text decides how much memory it gets: never more than a fixed multiple of its own size, so that a
+// short text cannot ask for a long string.
+
+#include "fuzz/mutator.hpp"
+
+#include <durable/codec.hpp>
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+thread_local std::size_t allocated = 0; // by this thread, in all
+
+} // namespace
+
+void* operator new(std::size_t size) {
+    allocated += size;
+    if (void* const memory = std::malloc(size == 0 ? 1 : size)) { // NOLINT: this is the allocator
+        return memory;
+    }
+    throw std::bad_alloc{};
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory); // NOLINT
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory); // NOLINT
+}
+
+namespace durable::fuzz {
+
+namespace {
+
+// Bytes that all three decoders ask for, failed or not.
+std::size_t bytes_to_decode(std::string_view text) {
+    const std::size_t before = allocated;
+    static_cast<void>(decode_event(text));
+    static_cast<void>(decode_work_item(text));
+    static_cast<void>(decode_error_details(text));
+    return allocated - before;
+}
+
+std::size_t most_for(std::string_view text) {
+    return 64 * text.size() + 4096;
+}
+
+std::string repeated(std::string_view text, std::size_t times) {
+    std::string all;
+    for (std::size_t done = 0; done < times; ++done) {
+        all += text;
+    }
+    return all;
+}
+
+TEST(CodecAllocation, IsBoundByTheTextForShortElements) {
+    const std::string pairs =
+        R"({"ContinueAsNew":{"carry_forward_events":[)" + repeated(R"(["",""],)", 100'000);
+    const std::string members = R"({"CancelInstance":{)" + repeated(R"("":0,)", 100'000);
+
+    EXPECT_LE(bytes_to_decode(pairs), most_for(pairs));
+    EXPECT_LE(bytes_to_decode(members), most_for(members));
+}
+
+TEST(CodecAllocation, IsBoundByTheTextForMutations) {
+    const std::string event =
+        R"({"event_id":1,"source_event_id":2,"instance_id":"\u00e9","execution_id":1,)"
+        R"("timestamp_ms":5,"duroxide_version":"0.1.0","type":"OrchestrationStarted","name":"n",)"
+        R"("version":"1","input":"\ud83d\ude00","carry_forward_events":[["a","b"]],"later":[{}]})";
+    Mutator mutator{{event}, 7};
+
+    for (int index = 0; index < 10'000; ++index) {
+        const std::string text = mutator.next();
+        ASSERT_LE(bytes_to_decode(text), most_for(text)) << text;
+    }
+}
+
+TEST(CodecAllocation, AShortEventNeedsNoneButForItsLongStrings) {
+    const std::string text =
+        R"({"event_id":1,"source_event_id":2,"instance_id":"order-1","execution_id":1,)"
+        R"("timestamp_ms":5,"duroxide_version":"0.1.0","type":"ActivityCompleted",)"
+        R"("result":"fifteen bytes !"})";
+
+    const std::size_t before = allocated;
+    const auto event = decode_event(text);
+    const std::size_t after = allocated;
+
+    EXPECT_TRUE(event);
+    EXPECT_EQ(after - before, 0U);
+}
+
+} // namespace
+
+} // namespace durable::fuzz
