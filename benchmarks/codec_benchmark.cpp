@@ -37,7 +37,7 @@ HistoryEvent padded(HistoryEvent event) {
 }
 
 const HistoryEvent escaped_event = padded(event_with(
-    R"({"orderId":123,"status":"charged","receipt":"rcpt_8fa7c2","amount":12.5,"currency":"EUR"})"));
+    R"({"orderId":123,"status":"charged","receipt":"rcpt_8fa7","amount":12.5,"currency":"EUR"})"));
 const HistoryEvent plain_event = padded(event_with(std::string(85, 'x')));
 
 nlohmann::json to_json(const HistoryEvent& event) {

@@ -35,7 +35,7 @@ RULES = [
          "time comes from durable::Clock", excused=("src/base/", "benchmarks/")),
     Rule(r"\brandom_device\b|\bs?rand\(",
          "randomness comes from base/, so that a seed reproduces it", excused=("src/base/",)),
-    Rule(r"\b(sleep_for|sleep_until|usleep|nanosleep)\b",
+    Rule(r"\bthis_thread::sleep_|\b(sleep_for|usleep|nanosleep)\(",
          "wait for a condition under a Clock instead of sleeping", excused=("src/base/",)),
     Rule(r"\bDISABLED_|\bGTEST_SKIP\b", "a test runs or does not exist", where=("tests/",)),
     Rule(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b", "finish it, or write an issue", files=TEXT),
