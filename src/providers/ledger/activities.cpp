@@ -1,0 +1,148 @@
+#include "providers/ledger/activities.hpp"
+
+#include "base/try.hpp"
+#include "providers/ledger/queueing.hpp"
+
+#include <durable/codec.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::ledger {
+
+namespace {
+
+Result<WorkLease*> any_lease(Ledger& ledger, const std::string& lock_token) {
+    const auto token = Token::parse(lock_token);
+    auto* lease = token ? ledger.work.find_lease(*token) : nullptr;
+    if (lease == nullptr) {
+        return fail(ErrorCode::lock_lost, "Invalid lock token");
+    }
+    return lease;
+}
+
+Result<WorkLease*> live_lease(Ledger& ledger, const std::string& lock_token) {
+    DURABLE_TRY_ASSIGN(auto* lease, any_lease(ledger, lock_token));
+    if (lease->slot == no_slot) {
+        return fail(ErrorCode::lock_lost, "the lease on this activity has expired");
+    }
+    return lease;
+}
+
+Result<op::FinishWork> decide_finish(Ledger& ledger,
+                                     const std::string& lock_token,
+                                     const std::optional<WorkItem>& completion,
+                                     Instant now) {
+    DURABLE_TRY_ASSIGN(const auto* lease, live_lease(ledger, lock_token));
+    op::FinishWork finish{.seq = lease->entry->seq};
+    if (completion) {
+        if (!std::holds_alternative<work::ActivityCompleted>(*completion) &&
+            !std::holds_alternative<work::ActivityFailed>(*completion)) {
+            return fail(ErrorCode::invalid_argument,
+                        "an activity ends with ActivityCompleted or ActivityFailed, not " +
+                            std::string{type_name(*completion)});
+        }
+        DURABLE_TRY_ASSIGN(finish.completion, to_message(*completion, ledger.next_seq(), now));
+    }
+    return finish;
+}
+
+} // namespace
+
+std::optional<WorkOffer> offer_work(Ledger& ledger, const durable::FetchWork& request, Moment now) {
+    ledger.advance(now);
+    const auto* entry = ledger.work.first_ready(request);
+    if (entry == nullptr) {
+        return std::nullopt;
+    }
+    WorkOffer offer{.record = {.at = now.wall}, .seq = entry->seq};
+    auto item = decode_work_item(entry->text.view());
+    auto* activity = item ? std::get_if<work::ActivityExecute>(&*item) : nullptr;
+    if (activity == nullptr) { // P10
+        offer.record.operation =
+            op::Quarantine{.queue = Queue::worker,
+                           .seq = entry->seq,
+                           .reason = item ? "not an ActivityExecute" : item.error().message};
+        return offer;
+    }
+    offer.record.operation = op::FetchWork{entry->seq};
+    offer.lease =
+        durable::WorkLease{.item = std::move(*activity), .attempt_count = entry->attempts + 1};
+    return offer;
+}
+
+void take_work(Ledger& ledger,
+               WorkOffer& offer,
+               const durable::FetchWork& request,
+               const Token& token,
+               SteadyInstant now) {
+    auto& entry = *ledger.work.find(offer.seq);
+    ledger.work.lease(entry, token, add_saturating(now, request.lock_timeout));
+    if (request.session && entry.group->session != nullptr) {
+        ledger.work.claim(*entry.group->session,
+                          request.session->owner_id,
+                          add_saturating(now, request.session->lock_timeout),
+                          now);
+    }
+    offer.lease->lock_token = token.text();
+}
+
+Result<Record> finish_work(Ledger& ledger,
+                           const std::string& lock_token,
+                           const std::optional<WorkItem>& completion,
+                           Moment now) {
+    ledger.advance(now);
+    auto finish = decide_finish(ledger, lock_token, completion, now.wall);
+    if (!finish) {
+        return failed(std::move(finish).error(), "ack_work_item");
+    }
+    ledger.work.touch(*ledger.work.find(finish->seq), now.steady);
+    return Record{.at = now.wall, .operation = *std::move(finish)};
+}
+
+Result<Record> abandon_work(Ledger& ledger,
+                            const std::string& lock_token,
+                            std::optional<Duration> delay,
+                            bool ignore_attempt,
+                            Moment now) {
+    ledger.advance(now);
+    auto lease = any_lease(ledger, lock_token);
+    if (!lease) {
+        return failed(std::move(lease).error(), "abandon_work_item");
+    }
+    const auto wait = std::max(delay.value_or(Duration::zero()), Duration::zero());
+    return Record{.at = now.wall,
+                  .operation = op::AbandonWork{.seq = (*lease)->entry->seq,
+                                               .visible_at = add_saturating(now.wall, wait),
+                                               .uncounted = ignore_attempt}};
+}
+
+Result<>
+renew_work(Ledger& ledger, const std::string& lock_token, Duration extend_for, Moment now) {
+    ledger.advance(now);
+    auto lease = live_lease(ledger, lock_token);
+    if (!lease) {
+        return failed(std::move(lease).error(), "renew_work_item_lock");
+    }
+    ledger.work.extend(**lease, add_saturating(now.steady, extend_for));
+    ledger.work.touch(*(*lease)->entry, now.steady);
+    return {};
+}
+
+std::uint64_t renew_sessions(Ledger& ledger,
+                             const std::vector<std::string>& owner_ids,
+                             Duration extend_for,
+                             Duration idle_timeout,
+                             Moment now) {
+    ledger.advance(now);
+    const auto idle = std::max(idle_timeout, Duration::zero());
+    return ledger.work.renew_sessions(
+        owner_ids, add_saturating(now.steady, extend_for), add_saturating(now.steady, -idle));
+}
+
+std::uint64_t forget_sessions(Ledger& ledger, Moment now) {
+    ledger.advance(now);
+    return ledger.work.forget_sessions(now.steady);
+}
+
+} // namespace durable::ledger

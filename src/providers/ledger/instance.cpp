@@ -1,0 +1,47 @@
+#include "providers/ledger/instance.hpp"
+
+#include <algorithm>
+
+namespace durable::ledger {
+
+Execution* Instance::find_execution(std::uint64_t execution_id) noexcept {
+    const auto found = std::ranges::lower_bound(executions, execution_id, {}, &Execution::id);
+    return found != executions.end() && found->id == execution_id ? &*found : nullptr;
+}
+
+const Execution* Instance::find_execution(std::uint64_t execution_id) const noexcept {
+    const auto found = std::ranges::lower_bound(executions, execution_id, {}, &Execution::id);
+    return found != executions.end() && found->id == execution_id ? &*found : nullptr;
+}
+
+Execution& Instance::execution(std::uint64_t execution_id) {
+    const auto found = std::ranges::lower_bound(executions, execution_id, {}, &Execution::id);
+    if (found != executions.end() && found->id == execution_id) {
+        return *found;
+    }
+    if (executions.empty()) {
+        executions.reserve(1); // most instances have one
+    }
+    const auto made =
+        executions.emplace(std::ranges::lower_bound(executions, execution_id, {}, &Execution::id));
+    made->id = execution_id;
+    return *made;
+}
+
+std::uint64_t Instance::latest_execution() const noexcept {
+    for (auto execution = executions.rbegin(); execution != executions.rend(); ++execution) {
+        if (execution->recorded) {
+            return execution->id;
+        }
+    }
+    return 1;
+}
+
+Extras& Instance::extra() {
+    if (!extras) {
+        extras = std::make_unique<Extras>();
+    }
+    return *extras;
+}
+
+} // namespace durable::ledger

@@ -1,0 +1,138 @@
+// What the ledger holds about one instance id: its row, executions, KV, messages and turn lease.
+//
+// There is one Instance per id that anything is known about. It may have messages or history and no
+// row yet; `name` says whether the row exists. Kept small: a million of them wait at a time.
+
+#pragma once
+
+#include "providers/ledger/due_heap.hpp"
+#include "providers/ledger/history_log.hpp"
+#include "providers/ledger/packed_text.hpp"
+#include "providers/ledger/record.hpp"
+#include "providers/ledger/token.hpp"
+
+#include <durable/provider.hpp>
+#include <durable/time.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace durable::ledger {
+
+struct Instance;
+struct WorkEntry; // work_queue.hpp
+
+// A row of the orchestrator queue.
+struct Message {
+    enum class Place : std::uint8_t {
+        delayed, // in the heap of delayed messages
+        visible, // in Instance::visible
+        parked,  // likewise, and in the heap of those that may expire
+    };
+
+    Seq seq = 0;
+    Instance* instance = nullptr;
+    Message* previous = nullptr; // of the same instance, ascending by seq
+    Message* next = nullptr;
+    Instant visible_at;
+    PackedText text;
+    std::uint64_t execution_id = 0; // of a TimerFired, else 0
+    std::uint64_t timer_id = 0;
+    std::uint32_t attempts = 0;
+    std::uint32_t slot = no_slot;
+    std::uint8_t kind = 0; // index in WorkItem
+    Place place = Place::visible;
+    bool doomed = false; // being removed
+};
+
+// The right to run an instance's next turn. An expired lease stays until somebody takes over.
+struct TurnLease {
+    Token token;
+    Instance* instance = nullptr;
+    SteadyInstant until;
+    std::vector<Seq> messages;    // that the turn was given
+    std::uint32_t slot = no_slot; // no_slot: known to be expired
+};
+
+struct Execution {
+    std::uint64_t id = 0;
+    bool recorded = false; // false: it has history, but no commit ever named it
+    ExecutionStatus status = ExecutionStatus::running;
+    Instant started_at;
+    std::optional<Instant> completed_at;
+    std::unique_ptr<std::string> output;
+    const Version* pinned = nullptr; // interned
+    HistoryLog history;
+};
+
+// The parts that few instances use.
+struct Extras {
+    struct Change {
+        std::optional<std::string> value; // nullopt: deleted
+        std::uint64_t last_updated_at_ms = 0;
+    };
+
+    CustomStatus custom_status;
+    KvSnapshot kv;                                         // what ended executions left
+    std::map<std::string, Change, std::less<>> kv_changes; // by the running execution
+};
+
+struct Instance {
+    enum class Place : std::uint8_t {
+        idle,   // nothing deliverable
+        ready,  // in the ready heap of its pinned version
+        hidden, // abandoned with a delay: in the heap of hidden instances
+        leased, // its lease is in the heap of leases
+        parked, // messages, but nothing that could start it
+    };
+    enum class Started : std::uint8_t { unknown, yes, no };
+
+    const std::string* id = nullptr; // the key in the table
+    std::uint64_t number = 0;        // in order of first mention; never used twice
+    std::uint64_t revision = 0;
+
+    // The row. All strings are pooled.
+    const std::string* name = nullptr; // nullptr: no row
+    const std::string* version = nullptr;
+    const std::string* parent = nullptr;
+    Instant created_at;
+    Instant updated_at;
+    std::uint64_t current_execution = 0;
+
+    std::vector<Execution> executions; // ascending by id
+    std::unique_ptr<Extras> extras;
+
+    Message* first_message = nullptr; // ascending by seq
+    Message* last_message = nullptr;
+    std::vector<Message*> visible; // in order of becoming visible; sorted by a fetch
+    Seq first_visible = 0;         // the lowest of them
+    Instant hidden_until;          // the default: never was, or a commit has ended it
+    TurnLease* lease = nullptr;
+    WorkEntry* work = nullptr; // its items in the worker queue
+
+    std::uint32_t slot = no_slot;        // in the heap of its place
+    std::uint32_t status_slot = no_slot; // in the list of its status
+    std::uint32_t visible_starts = 0;    // visible messages that can start it
+    Place place = Place::idle;
+    bool hidden = false;
+    Started started = Started::unknown; // does stored history start it? (only asked without a row)
+    std::uint8_t status_list = 0;
+
+    [[nodiscard]] bool exists() const noexcept { return name != nullptr; }
+
+    [[nodiscard]] Execution* find_execution(std::uint64_t execution_id) noexcept;
+    [[nodiscard]] const Execution* find_execution(std::uint64_t execution_id) const noexcept;
+    [[nodiscard]] Execution& execution(std::uint64_t execution_id); // made when missing
+    [[nodiscard]] const Execution* current() const noexcept {       // nullptr: no record of it
+        const auto* found = find_execution(current_execution);
+        return found != nullptr && found->recorded ? found : nullptr;
+    }
+    // The highest recorded execution; 1 when there is none.
+    [[nodiscard]] std::uint64_t latest_execution() const noexcept;
+    [[nodiscard]] Extras& extra();
+};
+
+} // namespace durable::ledger

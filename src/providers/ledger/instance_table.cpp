@@ -1,0 +1,118 @@
+#include "providers/ledger/instance_table.hpp"
+
+#include <limits>
+
+namespace durable::ledger {
+
+namespace {
+
+constexpr std::size_t no_record = 4;
+
+std::size_t list_of(const Instance& instance) {
+    const auto* current = instance.current();
+    return current == nullptr ? no_record : static_cast<std::size_t>(current->status);
+}
+
+} // namespace
+
+Instance* InstanceTable::find(std::string_view id) {
+    const auto found = instances_.find(id);
+    return found == instances_.end() ? nullptr : &found->second;
+}
+
+const Instance* InstanceTable::find(std::string_view id) const {
+    const auto found = instances_.find(id);
+    return found == instances_.end() ? nullptr : &found->second;
+}
+
+Instance& InstanceTable::get(std::string_view id) {
+    if (auto* found = find(id); found != nullptr) {
+        return *found;
+    }
+    const auto made = instances_.try_emplace(std::string{id}).first;
+    made->second.id = &made->first;
+    made->second.number = next_number_++;
+    return made->second;
+}
+
+void InstanceTable::erase(Instance& instance) {
+    unlist(instance);
+    if (instance.parent != nullptr) {
+        children_.erase({instance.parent, instance.number, &instance});
+    }
+    strings_.release(instance.name);
+    strings_.release(instance.version);
+    strings_.release(instance.parent);
+    instances_.erase(instances_.find(*instance.id));
+}
+
+void InstanceTable::set_row(Instance& instance,
+                            const ExecutionMetadata& metadata,
+                            std::uint64_t execution_id) {
+    if (!instance.exists()) {
+        instance.current_execution = execution_id;
+    }
+    const auto* name = strings_.acquire(*metadata.orchestration_name);
+    const auto* version = strings_.acquire(*metadata.orchestration_version);
+    strings_.release(std::exchange(instance.name, name));
+    strings_.release(std::exchange(instance.version, version));
+    if (instance.parent == nullptr && metadata.parent_instance_id) {
+        instance.parent = strings_.acquire(*metadata.parent_instance_id);
+        children_.emplace(instance.parent, instance.number, &instance);
+    }
+}
+
+void InstanceTable::refresh_status(Instance& instance) {
+    unlist(instance);
+    if (!instance.exists()) {
+        return;
+    }
+    const auto list = list_of(instance);
+    instance.status_list = static_cast<std::uint8_t>(list);
+    instance.status_slot = static_cast<std::uint32_t>(by_status_.at(list).size());
+    by_status_.at(list).push_back(&instance);
+}
+
+void InstanceTable::unlist(Instance& instance) {
+    if (instance.status_slot == no_slot) {
+        return;
+    }
+    auto& list = by_status_.at(instance.status_list);
+    list[instance.status_slot] = list.back();
+    list[instance.status_slot]->status_slot = instance.status_slot;
+    list.pop_back();
+    instance.status_slot = no_slot;
+}
+
+const Version* InstanceTable::intern(const Version& version) {
+    return &*versions_.insert(version).first;
+}
+
+const std::vector<Instance*>&
+InstanceTable::with_status(std::optional<ExecutionStatus> status) const {
+    return by_status_.at(status ? static_cast<std::size_t>(*status) : no_record);
+}
+
+std::uint64_t InstanceTable::existing() const noexcept {
+    std::uint64_t count = 0;
+    for (const auto& list : by_status_) {
+        count += list.size();
+    }
+    return count;
+}
+
+std::vector<Instance*> InstanceTable::children(std::string_view parent) const {
+    std::vector<Instance*> found;
+    const auto* pooled = strings_.find(parent);
+    if (pooled == nullptr) {
+        return found;
+    }
+    for (auto child = children_.lower_bound({pooled, 0, nullptr});
+         child != children_.end() && std::get<0>(*child) == pooled;
+         ++child) {
+        found.push_back(std::get<2>(*child));
+    }
+    return found;
+}
+
+} // namespace durable::ledger

@@ -1,0 +1,115 @@
+// Ledger: the storage contract as a state machine in memory, shared by the memory and the
+// filesystem provider. Pure and single-threaded: time and randomness enter as arguments.
+//
+// A state-changing call goes in two steps. The functions of turns.hpp, activities.hpp and
+// management.hpp *decide*: they check the call against the current state and make a Record,
+// changing nothing but the indexes that follow the time. Ledger::apply then makes the record true
+// and cannot fail. A journal sits between the two; replaying it needs apply alone.
+//
+// Leases and sessions are not in records (renewals are too many, and none survives its process).
+// handover.hpp passes them on from a ledger that was closed in good order.
+
+#pragma once
+
+#include "providers/ledger/instance_table.hpp"
+#include "providers/ledger/listener.hpp"
+#include "providers/ledger/moment.hpp"
+#include "providers/ledger/record.hpp"
+#include "providers/ledger/turn_queue.hpp"
+#include "providers/ledger/work_queue.hpp"
+
+#include <durable/provider_admin.hpp>
+#include <durable/time.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace durable::ledger {
+
+struct Options {
+    // How long a message waits for an instance that has not started.
+    Duration unstarted_message_ttl = std::chrono::hours{1};
+};
+
+struct Totals {
+    std::uint64_t executions = 0;
+    std::uint64_t events = 0;
+    std::uint64_t quarantined = 0;
+    std::uint64_t expired = 0;
+    bool operator==(const Totals&) const = default;
+};
+
+class Ledger {
+ public:
+    // How many expired messages are kept to be looked at.
+    static constexpr std::size_t most_expired_kept = 1000;
+
+    explicit Ledger(Options options = {});
+    Ledger(const Ledger&) = delete;
+    Ledger& operator=(const Ledger&) = delete;
+
+    // nullptr: nobody. Not during recovery: there is nobody to wake yet.
+    void listen(Listener* listener) noexcept;
+
+    // Makes a decided record true.
+    void apply(Record record);
+
+    // Brings the indexes up to date with the time. Every decision does it first.
+    void advance(Moment now);
+
+    // The state, for the functions that decide and read. Only apply() changes what is durable.
+    InstanceTable instances;
+    TurnQueue turns;
+    WorkQueue work;
+
+    [[nodiscard]] const Options& options() const noexcept { return options_; }
+    [[nodiscard]] Seq next_seq() const noexcept { return next_seq_; }
+    [[nodiscard]] const Totals& totals() const noexcept { return totals_; }
+    [[nodiscard]] const std::vector<QuarantinedItem>& quarantine() const noexcept {
+        return quarantine_;
+    }
+    [[nodiscard]] const std::deque<QuarantinedItem>& expired() const noexcept { return expired_; }
+    // Of an instance, also for a while after its deletion; 0: never heard of.
+    [[nodiscard]] std::uint64_t revision(const std::string& instance) const;
+
+ private:
+    void run(op::EnqueueMessage& operation);
+    void run(op::EnqueueWork& operation);
+    void run(op::FetchTurn& operation);
+    void run(op::FetchWork& operation);
+    void run(op::CommitTurn& operation);
+    void run(op::AbandonTurn& operation);
+    void run(op::FinishWork& operation);
+    void run(op::AbandonWork& operation);
+    void run(op::Append& operation);
+    void run(op::Delete& operation);
+    void run(op::Prune& operation);
+    void run(op::Expire& operation);
+    void run(op::Quarantine& operation);
+    void run(op::QuarantineText& operation);
+
+    void add(const NewMessage& message);
+    void add(const NewWork& added);
+    void append(Execution& execution, const std::vector<NewEvent>& events);
+    void record_execution(Instance& instance, const op::CommitTurn& commit);
+    void remove_work(Seq seq);
+    void remove_instance(Instance& instance);
+    void drop_if_unused(Instance& instance);
+    void changed(Instance& instance);
+    void remember_deleted(const std::string& id);
+
+    Options options_;
+    Listener* listener_ = nullptr;
+    Instant at_; // of the record being applied
+    Seq next_seq_ = 1;
+    std::uint64_t revision_ = 0; // one counter for all: a deleted id never repeats a revision
+    Totals totals_;
+    std::vector<QuarantinedItem> quarantine_;
+    std::deque<QuarantinedItem> expired_;
+    TextMap<std::uint64_t> deleted_; // revisions of the latest deletions, for those who watch
+    std::deque<std::string> deleted_order_;
+};
+
+} // namespace durable::ledger

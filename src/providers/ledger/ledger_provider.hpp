@@ -1,0 +1,148 @@
+// LedgerProvider: a ledger made into a provider: one mutex around it, and threads that wait.
+//
+// Every state-changing call decides, journals and applies one record under the mutex. Where a store
+// keeps its journal is up to the derived class; the memory provider keeps none.
+
+#pragma once
+
+#include "base/mutex.hpp"
+#include "base/random.hpp"
+#include "providers/ledger/ledger.hpp"
+#include "providers/ledger/management.hpp"
+#include "providers/ledger/turns.hpp"
+#include "providers/ledger/waiters.hpp"
+
+#include <durable/provider.hpp>
+#include <durable/provider_admin.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace durable::ledger {
+
+class LedgerProvider : public Provider, public ProviderAdmin {
+ public:
+    ProviderAdmin* as_management_capability() noexcept override { return this; }
+
+    Result<std::optional<OrchestrationItem>>
+    fetch_orchestration_item(const FetchOrchestration& request) override;
+    Result<> ack_orchestration_item(const TurnCommit& commit) override;
+    Result<> abandon_orchestration_item(const std::string& lock_token,
+                                        std::optional<Duration> delay,
+                                        bool ignore_attempt) override;
+    Result<> renew_orchestration_item_lock(const std::string& lock_token,
+                                           Duration extend_for) override;
+
+    Result<std::vector<HistoryEvent>> read(const std::string& instance) override;
+    Result<std::vector<HistoryEvent>> read_with_execution(const std::string& instance,
+                                                          std::uint64_t execution_id) override;
+    Result<> append_with_execution(const std::string& instance,
+                                   std::uint64_t execution_id,
+                                   const std::vector<HistoryEvent>& events) override;
+
+    Result<> enqueue_for_worker(const WorkItem& item) override;
+    Result<std::optional<durable::WorkLease>>
+    fetch_work_item(const durable::FetchWork& request) override;
+    Result<> ack_work_item(const std::string& lock_token,
+                           const std::optional<WorkItem>& completion) override;
+    Result<> renew_work_item_lock(const std::string& lock_token, Duration extend_for) override;
+    Result<> abandon_work_item(const std::string& lock_token,
+                               std::optional<Duration> delay,
+                               bool ignore_attempt) override;
+    Result<std::uint64_t> renew_session_lock(const std::vector<std::string>& owner_ids,
+                                             Duration extend_for,
+                                             Duration idle_timeout) override;
+    Result<std::uint64_t> cleanup_orphaned_sessions(Duration idle_timeout) override;
+
+    Result<> enqueue_for_orchestrator(const WorkItem& item, std::optional<Duration> delay) override;
+
+    Result<std::optional<CustomStatus>> get_custom_status(const std::string& instance,
+                                                          std::uint64_t last_seen_version) override;
+    Result<std::optional<std::string>> get_kv_value(const std::string& instance,
+                                                    const std::string& key) override;
+    Result<std::map<std::string, std::string>>
+    get_kv_all_values(const std::string& instance) override;
+    Result<std::optional<InstanceStats>> get_instance_stats(const std::string& instance) override;
+    Result<InstanceState> watch_instance(const WatchInstance& request) override;
+
+    Result<std::vector<std::string>> list_instances() override;
+    Result<std::vector<std::string>> list_instances_by_status(const std::string& status) override;
+    Result<std::vector<std::uint64_t>> list_executions(const std::string& instance) override;
+    Result<std::vector<HistoryEvent>>
+    read_history_with_execution_id(const std::string& instance,
+                                   std::uint64_t execution_id) override;
+    Result<std::vector<HistoryEvent>> read_history(const std::string& instance) override;
+    Result<std::uint64_t> latest_execution_id(const std::string& instance) override;
+    Result<InstanceInfo> get_instance_info(const std::string& instance) override;
+    Result<ExecutionInfo> get_execution_info(const std::string& instance,
+                                             std::uint64_t execution_id) override;
+    Result<SystemMetrics> get_system_metrics() override;
+    Result<QueueDepths> get_queue_depths() override;
+    Result<std::vector<QuarantinedItem>> list_quarantined() override;
+    Result<std::vector<std::string>> list_children(const std::string& instance) override;
+    Result<std::optional<std::string>> get_parent_id(const std::string& instance) override;
+    Result<InstanceTree> get_instance_tree(const std::string& instance) override;
+    Result<DeleteInstanceResult> delete_instance(const std::string& instance, bool force) override;
+    Result<DeleteInstanceResult> delete_instances_atomic(const std::vector<std::string>& instances,
+                                                         bool force) override;
+    Result<DeleteInstanceResult> delete_instance_bulk(const InstanceFilter& filter) override;
+    Result<PruneResult> prune_executions(const std::string& instance,
+                                         const PruneOptions& options) override;
+    Result<PruneResult> prune_executions_bulk(const InstanceFilter& filter,
+                                              const PruneOptions& options) override;
+
+ protected:
+    LedgerProvider(ledger::Options options,
+                   std::shared_ptr<Clock> clock,
+                   std::shared_ptr<Random> random);
+
+    // Keeps the record, in the order of the calls. An error means that it was not kept and nothing
+    // happens.
+    virtual Result<> journal(const Record& record) DURABLE_REQUIRES(mutex_);
+
+    [[nodiscard]] Moment now() const { return {.wall = clock_->now(), .steady = clock_->steady()}; }
+    // Journals and applies.
+    Result<> commit(Record record) DURABLE_REQUIRES(mutex_);
+    // Wakes those who wait for what was done since. To be called before the mutex is given up.
+    void wake(const MutexLock& lock) DURABLE_REQUIRES(mutex_);
+
+    const std::shared_ptr<Clock> clock_;
+    const std::shared_ptr<Random> random_;
+    Mutex mutex_;
+    Ledger ledger_ DURABLE_GUARDED_BY(mutex_);
+    Waiters waiters_ DURABLE_GUARDED_BY(mutex_);
+
+ private:
+    template <class Request>
+    auto wait_for(const Request& request);
+    template <class Request>
+    auto sleep_until(const Request& request, SteadyInstant deadline);
+
+    Result<std::optional<TurnOffer>> attempt(const FetchOrchestration& request)
+        DURABLE_REQUIRES(mutex_);
+    Result<std::optional<durable::WorkLease>> attempt(const durable::FetchWork& request)
+        DURABLE_REQUIRES(mutex_);
+    Seekers<FetchOrchestration>& seekers(const FetchOrchestration&) DURABLE_REQUIRES(mutex_) {
+        return waiters_.turns;
+    }
+    Seekers<durable::FetchWork>& seekers(const durable::FetchWork&) DURABLE_REQUIRES(mutex_) {
+        return waiters_.work;
+    }
+    std::optional<Duration> next_due(const FetchOrchestration&) DURABLE_REQUIRES(mutex_);
+    std::optional<Duration> next_due(const durable::FetchWork&) DURABLE_REQUIRES(mutex_);
+    template <class Request>
+    void cover_next_due(const Request& request) DURABLE_REQUIRES(mutex_);
+
+    Token new_token() { return {.high = random_->next(), .low = random_->next()}; }
+    Result<> expire() DURABLE_REQUIRES(mutex_);
+    Result<> commit_and_wake(Result<Record> record, const MutexLock& lock) DURABLE_REQUIRES(mutex_);
+    Result<std::vector<HistoryEvent>> read_events(const std::string& instance,
+                                                  std::optional<std::uint64_t> execution_id,
+                                                  std::string_view operation);
+    Result<DeleteInstanceResult> finish(Result<Deletion> deletion, const MutexLock& lock)
+        DURABLE_REQUIRES(mutex_);
+};
+
+} // namespace durable::ledger

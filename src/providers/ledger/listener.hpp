@@ -1,0 +1,30 @@
+// Listener: hears from the ledger what might end somebody's wait. Called in the middle of a change:
+// take note, do not call back.
+
+#pragma once
+
+#include <durable/version.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace durable::ledger {
+
+struct WorkGroup; // work_queue.hpp
+
+class Listener {
+ public:
+    Listener() = default;
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+    virtual ~Listener() = default;
+
+    // One more instance can be fetched; `pinned` is nullptr when every filter accepts it.
+    virtual void turn_ready(const Version* pinned) = 0;
+    // So many items of the group can be fetched, by whoever the group is open to.
+    virtual void work_ready(const WorkGroup& group, std::size_t items) = 0;
+    // A commit or a deletion touched the instance.
+    virtual void instance_changed(std::string_view instance) = 0;
+};
+
+} // namespace durable::ledger

@@ -1,0 +1,212 @@
+#include "providers/ledger/management.hpp"
+
+#include "base/try.hpp"
+#include "providers/ledger/queueing.hpp"
+#include "providers/ledger/reading.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+#include <utility>
+
+namespace durable::ledger {
+
+namespace {
+
+constexpr std::uint32_t default_limit = 1000;
+
+bool runs(const Instance& instance) {
+    const auto* current = instance.current();
+    return instance.exists() && current != nullptr && current->status == ExecutionStatus::running;
+}
+
+// Between two executions: it shows an end, but its next start is queued or being worked on.
+bool continues(const Instance& instance) {
+    for (const auto* message = instance.first_message; message != nullptr;
+         message = message->next) {
+        if (message->kind == kind_of<work::ContinueAsNew>) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool completed_before(const Instance& instance, const std::optional<Instant>& limit) {
+    if (!limit) {
+        return true;
+    }
+    const auto* current = instance.current();
+    return current != nullptr && current->completed_at && *current->completed_at < *limit;
+}
+
+void count(DeleteInstanceResult& result, const Instance& instance) {
+    result.instances_deleted += instance.exists() ? 1 : 0;
+    for (const auto& execution : instance.executions) {
+        result.executions_deleted += execution.recorded ? 1 : 0;
+        result.events_deleted += execution.history.size();
+    }
+    for (const auto* message = instance.first_message; message != nullptr;
+         message = message->next) {
+        ++result.queue_messages_deleted;
+    }
+    for (const auto* entry = instance.work; entry != nullptr; entry = entry->next) {
+        ++result.queue_messages_deleted;
+    }
+}
+
+Result<Deletion>
+decide_delete(Ledger& ledger, const std::vector<std::string>& instances, bool force, Instant now) {
+    for (const auto& id : instances) {
+        const auto* instance = ledger.instances.find(id);
+        if (!force && instance != nullptr && runs(*instance)) {
+            return fail(ErrorCode::still_running,
+                        "instance \"" + id +
+                            "\" is still running: cancel it first, or delete it with force");
+        }
+    }
+    const std::unordered_set<std::string_view> listed{instances.begin(), instances.end()};
+    Deletion deletion{.record = {.at = now}, .result = {}};
+    op::Delete removed;
+    for (const auto& id : listed) {
+        for (const auto* child : ledger.instances.children(id)) {
+            if (!listed.contains(*child->id)) {
+                return fail(ErrorCode::has_children,
+                            "instance \"" + std::string{id} + "\" has a child \"" + *child->id +
+                                "\" outside the request, which would be an orphan: delete the "
+                                "whole tree");
+            }
+        }
+        if (const auto* instance = ledger.instances.find(id)) {
+            count(deletion.result, *instance);
+            removed.instances.emplace_back(id);
+        }
+    }
+    std::ranges::sort(removed.instances); // the same record for the same request
+    deletion.record.operation = std::move(removed);
+    return deletion;
+}
+
+template <class Accept>
+std::vector<std::string> select(const Ledger& ledger,
+                                const InstanceFilter& filter,
+                                std::span<const std::optional<ExecutionStatus>> statuses,
+                                Accept accept) {
+    std::vector<std::string> found;
+    const std::size_t limit = filter.limit.value_or(default_limit);
+    const auto consider = [&](const Instance& instance) {
+        if (found.size() < limit && completed_before(instance, filter.completed_before) &&
+            accept(instance)) {
+            found.push_back(*instance.id);
+        }
+        return found.size() < limit;
+    };
+    if (filter.instance_ids) {
+        std::unordered_set<std::string_view> seen;
+        for (const auto& id : *filter.instance_ids) {
+            const auto* instance = ledger.instances.find(id);
+            if (instance == nullptr || !instance->exists() || !seen.insert(id).second) {
+                continue;
+            }
+            const auto* current = instance->current();
+            const auto status = current == nullptr ? std::nullopt : std::optional{current->status};
+            if (std::ranges::find(statuses, status) != statuses.end() && !consider(*instance)) {
+                break;
+            }
+        }
+        return found;
+    }
+    for (const auto& status : statuses) {
+        for (const auto* instance : ledger.instances.with_status(status)) {
+            if (!consider(*instance)) {
+                return found;
+            }
+        }
+    }
+    return found;
+}
+
+} // namespace
+
+Result<Deletion> delete_instances(Ledger& ledger,
+                                  const std::vector<std::string>& instances,
+                                  bool force,
+                                  Moment now) {
+    ledger.advance(now);
+    auto decided = decide_delete(ledger, instances, force, now.wall);
+    if (!decided) {
+        return failed(std::move(decided).error(), "delete_instances_atomic");
+    }
+    return decided;
+}
+
+Result<Deletion> delete_tree(Ledger& ledger, const std::string& root, bool force, Moment now) {
+    constexpr std::string_view operation = "delete_instance";
+    ledger.advance(now);
+    auto parent = parent_of(ledger, root);
+    if (!parent) {
+        return failed(std::move(parent).error(), operation);
+    }
+    if (*parent) {
+        return fail(ErrorCode::not_a_root,
+                    "instance \"" + root + "\" is a sub-orchestration of \"" + **parent +
+                        "\": delete the root instead",
+                    std::string{operation});
+    }
+    auto decided = decide_delete(ledger, tree_of(ledger, root).all_ids, force, now.wall);
+    if (!decided) {
+        return failed(std::move(decided).error(), operation);
+    }
+    return decided;
+}
+
+std::vector<std::string> deletable_roots(const Ledger& ledger, const InstanceFilter& filter) {
+    static constexpr std::array<std::optional<ExecutionStatus>, 3> ended = {
+        ExecutionStatus::completed, ExecutionStatus::failed, ExecutionStatus::continued_as_new};
+    return select(ledger, filter, ended, [](const Instance& instance) {
+        return instance.parent == nullptr && !continues(instance);
+    });
+}
+
+Result<Pruning>
+prune(Ledger& ledger, const std::string& instance, const PruneOptions& options, Moment now) {
+    ledger.advance(now);
+    const auto* known = ledger.instances.find(instance);
+    if (known == nullptr || !known->exists()) {
+        return fail(
+            ErrorCode::not_found, "instance \"" + instance + "\" not found", "prune_executions");
+    }
+    Pruning pruning{.record = {.at = now.wall}, .result = {.instances_processed = 1}};
+    op::Prune pruned{.instance = instance};
+    std::uint64_t kept = 0; // of the newest
+    for (auto execution = known->executions.rbegin(); execution != known->executions.rend();
+         ++execution) {
+        if (!execution->recorded) {
+            continue;
+        }
+        const auto among_newest = kept++ < options.keep_last.value_or(0);
+        const auto too_young =
+            options.completed_before &&
+            (!execution->completed_at || *execution->completed_at >= *options.completed_before);
+        if (execution->id == known->current_execution ||
+            execution->status == ExecutionStatus::running || among_newest || too_young) {
+            continue;
+        }
+        pruned.executions.push_back(execution->id);
+        ++pruning.result.executions_deleted;
+        pruning.result.events_deleted += execution->history.size();
+    }
+    pruning.record.operation = std::move(pruned);
+    return pruning;
+}
+
+std::vector<std::string> prunable(const Ledger& ledger, const InstanceFilter& filter) {
+    static constexpr std::array<std::optional<ExecutionStatus>, 5> all = {
+        ExecutionStatus::running,
+        ExecutionStatus::completed,
+        ExecutionStatus::failed,
+        ExecutionStatus::continued_as_new,
+        std::nullopt};
+    return select(ledger, filter, all, [](const Instance&) { return true; });
+}
+
+} // namespace durable::ledger

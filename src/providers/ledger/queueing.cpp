@@ -1,0 +1,201 @@
+#include "providers/ledger/queueing.hpp"
+
+#include "base/try.hpp"
+
+#include <durable/codec.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace durable::ledger {
+
+namespace {
+
+constexpr std::size_t most_expired_at_once = 1000;
+
+std::string cited(std::string_view text) {
+    return '"' + std::string{text} + '"';
+}
+
+} // namespace
+
+std::unexpected<Error> failed(Error error, std::string_view operation) {
+    error.operation = operation;
+    return std::unexpected{std::move(error)};
+}
+
+Result<NewMessage> to_message(const WorkItem& item, Seq seq, Instant visible_at) {
+    if (std::holds_alternative<work::ActivityExecute>(item)) {
+        return fail(ErrorCode::invalid_argument,
+                    "ActivityExecute belongs into the worker queue, not the orchestrator queue");
+    }
+    DURABLE_TRY_ASSIGN(auto text, encode(item));
+    NewMessage message{.seq = seq,
+                       .instance = target_instance(item),
+                       .visible_at = visible_at,
+                       .text = std::move(text),
+                       .kind = static_cast<std::uint8_t>(item.index())};
+    if (const auto* timer = std::get_if<work::TimerFired>(&item)) {
+        message.execution_id = timer->execution_id;
+        message.timer_id = timer->id;
+    }
+    return message;
+}
+
+Result<NewWork> to_work(const WorkItem& item, Seq seq, Instant visible_at) {
+    const auto* activity = std::get_if<work::ActivityExecute>(&item);
+    if (activity == nullptr) {
+        return fail(ErrorCode::invalid_argument,
+                    std::string{type_name(item)} +
+                        " does not belong into the worker queue: it takes ActivityExecute only");
+    }
+    DURABLE_TRY_ASSIGN(auto text, encode(item));
+    return NewWork{.seq = seq,
+                   .activity = {.instance = activity->instance,
+                                .execution_id = activity->execution_id,
+                                .activity_id = activity->id},
+                   .session = activity->session_id,
+                   .tag = activity->tag,
+                   .visible_at = visible_at,
+                   .text = std::move(text)};
+}
+
+Result<std::vector<NewEvent>> to_events(const std::vector<HistoryEvent>& events,
+                                        const Execution* stored) {
+    std::vector<NewEvent> made;
+    made.reserve(events.size());
+    std::uint64_t highest = 0;
+    std::set<std::uint64_t> out_of_order; // stays empty as long as ids ascend
+    for (const auto& event : events) {
+        if (event.event_id == 0) {
+            return fail(ErrorCode::invalid_argument, "event id 0 means unset and is not stored");
+        }
+        const auto ascending = event.event_id > highest;
+        if (!ascending && out_of_order.empty()) {
+            for (const auto& earlier : made) {
+                out_of_order.insert(earlier.id);
+            }
+        }
+        const auto repeated = !ascending && out_of_order.contains(event.event_id);
+        const auto taken = stored != nullptr && stored->history.contains(event.event_id);
+        if (repeated || taken) {
+            return fail(ErrorCode::invalid_argument,
+                        "event id " + std::to_string(event.event_id) + " is already taken");
+        }
+        if (!out_of_order.empty()) {
+            out_of_order.insert(event.event_id);
+        }
+        highest = std::max(highest, event.event_id);
+        DURABLE_TRY_ASSIGN(auto text, encode(event));
+        made.push_back({.id = event.event_id, .text = std::move(text)});
+    }
+    return made;
+}
+
+Instant visible_at(const WorkItem& item, Instant now, Duration delay) {
+    const auto from = add_saturating(now, std::max(delay, Duration::zero()));
+    const auto* timer = std::get_if<work::TimerFired>(&item);
+    return timer == nullptr ? from : std::max(from, from_epoch_ms(timer->fire_at_ms));
+}
+
+Result<Record>
+enqueue_message(Ledger& ledger, const WorkItem& item, std::optional<Duration> delay, Moment now) {
+    ledger.advance(now);
+    auto message = to_message(
+        item, ledger.next_seq(), visible_at(item, now.wall, delay.value_or(Duration::zero())));
+    if (!message) {
+        return failed(std::move(message).error(), "enqueue_for_orchestrator");
+    }
+    return Record{.at = now.wall, .operation = op::EnqueueMessage{*std::move(message)}};
+}
+
+Result<Record> enqueue_work(Ledger& ledger, const WorkItem& item, Moment now) {
+    ledger.advance(now);
+    auto added = to_work(item, ledger.next_seq(), now.wall);
+    if (!added) {
+        return failed(std::move(added).error(), "enqueue_for_worker");
+    }
+    return Record{.at = now.wall, .operation = op::EnqueueWork{*std::move(added)}};
+}
+
+Record restore_message(const Ledger& ledger,
+                       const std::string& instance,
+                       const std::string& text,
+                       Moment now) {
+    const auto seq = ledger.next_seq();
+    const auto quarantine = [&](std::string reason) {
+        return Record{.at = now.wall,
+                      .operation = op::QuarantineText{.queue = Queue::orchestrator,
+                                                      .seq = seq,
+                                                      .instance = instance,
+                                                      .text = text,
+                                                      .reason = std::move(reason)}};
+    };
+    const auto item = decode_work_item(text);
+    if (!item) {
+        return quarantine(item.error().message);
+    }
+    auto message = to_message(*item, seq, visible_at(*item, now.wall, Duration::zero()));
+    if (!message) {
+        return quarantine(message.error().message);
+    }
+    if (message->instance != instance) {
+        return quarantine("a message for " + cited(message->instance) + " in the queue of " +
+                          cited(instance));
+    }
+    message->text = text;
+    return {.at = now.wall, .operation = op::EnqueueMessage{*std::move(message)}};
+}
+
+Record restore_work(const Ledger& ledger, const std::string& text, Moment now) {
+    const auto seq = ledger.next_seq();
+    const auto quarantine = [&](std::string reason) {
+        return Record{
+            .at = now.wall,
+            .operation = op::QuarantineText{
+                .queue = Queue::worker, .seq = seq, .text = text, .reason = std::move(reason)}};
+    };
+    const auto item = decode_work_item(text);
+    if (!item) {
+        return quarantine(item.error().message);
+    }
+    auto added = to_work(*item, seq, now.wall);
+    if (!added) {
+        return quarantine(added.error().message);
+    }
+    added->text = text;
+    return {.at = now.wall, .operation = op::EnqueueWork{*std::move(added)}};
+}
+
+std::optional<Record> expire_messages(Ledger& ledger, Moment now) {
+    ledger.advance(now);
+    auto expired = ledger.turns.expired(
+        now.wall, ledger.options().unstarted_message_ttl, most_expired_at_once);
+    if (expired.empty()) {
+        return std::nullopt;
+    }
+    return Record{.at = now.wall, .operation = op::Expire{std::move(expired)}};
+}
+
+Result<std::optional<Record>> append_events(Ledger& ledger,
+                                            const std::string& instance,
+                                            std::uint64_t execution_id,
+                                            const std::vector<HistoryEvent>& events,
+                                            Moment now) {
+    ledger.advance(now);
+    if (events.empty()) {
+        return std::nullopt;
+    }
+    const auto* known = ledger.instances.find(instance);
+    auto made = to_events(events, known == nullptr ? nullptr : known->find_execution(execution_id));
+    if (!made) {
+        return failed(std::move(made).error(), "append_with_execution");
+    }
+    return Record{.at = now.wall,
+                  .operation = op::Append{.instance = instance,
+                                          .execution_id = execution_id,
+                                          .events = *std::move(made)}};
+}
+
+} // namespace durable::ledger

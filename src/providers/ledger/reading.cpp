@@ -1,0 +1,293 @@
+#include "providers/ledger/reading.hpp"
+
+#include <durable/codec.hpp>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+namespace durable::ledger {
+
+namespace {
+
+std::unexpected<Error> no_instance(const std::string& instance, std::string operation) {
+    return fail(ErrorCode::not_found, "instance \"" + instance + "\" not found", operation);
+}
+
+const Instance* existing(const Ledger& ledger, const std::string& id) {
+    const auto* instance = ledger.instances.find(id);
+    return instance != nullptr && instance->exists() ? instance : nullptr;
+}
+
+std::string status_text(const Execution* execution) {
+    return execution == nullptr ? "Unknown" : std::string{name_of(execution->status)};
+}
+
+std::optional<std::string> output_of(const Execution* execution) {
+    return execution == nullptr || !execution->output ? std::nullopt
+                                                      : std::optional{*execution->output};
+}
+
+std::vector<std::string> newest_first(std::vector<Instance*> instances) {
+    std::ranges::sort(instances, std::ranges::greater{}, &Instance::number);
+    std::vector<std::string> ids;
+    ids.reserve(instances.size());
+    for (const auto* instance : instances) {
+        ids.push_back(*instance->id);
+    }
+    return ids;
+}
+
+} // namespace
+
+EventTexts events_of(const Ledger& ledger,
+                     const std::string& instance,
+                     std::optional<std::uint64_t> execution_id) {
+    const auto* known = ledger.instances.find(instance);
+    if (known == nullptr) {
+        return {};
+    }
+    const auto* execution =
+        known->find_execution(execution_id ? *execution_id : known->latest_execution());
+    return execution == nullptr ? EventTexts{} : execution->history.after(0);
+}
+
+Result<std::vector<HistoryEvent>> decode(const EventTexts& texts, std::string_view operation) {
+    std::vector<HistoryEvent> events;
+    events.reserve(texts.size());
+    for (std::size_t index = 0; index < texts.size(); ++index) {
+        auto event = decode_event(texts[index]);
+        if (!event) {
+            return fail(ErrorCode::corrupt,
+                        "stored history does not decode: " + event.error().message,
+                        std::string{operation});
+        }
+        events.push_back(*std::move(event));
+    }
+    return events;
+}
+
+std::optional<CustomStatus> custom_status_after(const Ledger& ledger,
+                                                const std::string& instance,
+                                                std::uint64_t last_seen_version) {
+    const auto* known = existing(ledger, instance);
+    if (known == nullptr || !known->extras ||
+        known->extras->custom_status.version <= last_seen_version) {
+        return std::nullopt;
+    }
+    return known->extras->custom_status;
+}
+
+std::optional<std::string>
+kv_value(const Ledger& ledger, const std::string& instance, const std::string& key) {
+    const auto* known = ledger.instances.find(instance);
+    if (known == nullptr || !known->extras) {
+        return std::nullopt;
+    }
+    const auto& extras = *known->extras;
+    if (const auto change = extras.kv_changes.find(key); change != extras.kv_changes.end()) {
+        return change->second.value;
+    }
+    const auto stored = extras.kv.find(key);
+    return stored == extras.kv.end() ? std::nullopt : std::optional{stored->second.value};
+}
+
+std::map<std::string, std::string> kv_values(const Ledger& ledger, const std::string& instance) {
+    std::map<std::string, std::string> values;
+    const auto* known = ledger.instances.find(instance);
+    if (known == nullptr || !known->extras) {
+        return values;
+    }
+    for (const auto& [key, entry] : known->extras->kv) {
+        values[key] = entry.value;
+    }
+    for (const auto& [key, change] : known->extras->kv_changes) {
+        if (change.value) {
+            values[key] = *change.value;
+        } else {
+            values.erase(key);
+        }
+    }
+    return values;
+}
+
+Result<std::optional<InstanceStats>> stats_of(const Ledger& ledger, const std::string& instance) {
+    const auto* known = existing(ledger, instance);
+    if (known == nullptr) {
+        return std::nullopt;
+    }
+    InstanceStats stats;
+    if (const auto* current = known->current()) {
+        stats.history_event_count = current->history.size();
+        stats.history_size_bytes = current->history.bytes();
+        if (current->history.contains(1)) {
+            const auto first = decode_event(current->history.find(1));
+            if (!first) {
+                return fail(ErrorCode::corrupt,
+                            "stored history does not decode: " + first.error().message,
+                            "get_instance_stats");
+            }
+            const auto* started = std::get_if<history::OrchestrationStarted>(&first->kind);
+            if (started != nullptr && started->carry_forward_events) {
+                stats.queue_pending_count = started->carry_forward_events->size();
+            }
+        }
+    }
+    for (const auto& [key, value] : kv_values(ledger, instance)) {
+        ++stats.kv_user_key_count;
+        stats.kv_total_value_bytes += value.size();
+    }
+    return stats;
+}
+
+InstanceState state_of(const Ledger& ledger, const std::string& instance) {
+    InstanceState state{.revision = ledger.revision(instance)};
+    const auto* known = existing(ledger, instance);
+    if (known == nullptr) {
+        return state;
+    }
+    state.exists = true;
+    state.orchestration_name = *known->name;
+    state.orchestration_version = *known->version;
+    state.execution_id = known->current_execution;
+    if (const auto* current = known->current()) {
+        state.status = current->status;
+        state.output = output_of(current);
+    }
+    if (known->extras) {
+        state.custom_status = known->extras->custom_status;
+    }
+    return state;
+}
+
+std::vector<std::string> list_instances(const Ledger& ledger) {
+    std::vector<Instance*> all;
+    all.reserve(ledger.instances.existing());
+    for (const auto status : {std::optional{ExecutionStatus::running},
+                              std::optional{ExecutionStatus::completed},
+                              std::optional{ExecutionStatus::failed},
+                              std::optional{ExecutionStatus::continued_as_new},
+                              std::optional<ExecutionStatus>{}}) {
+        const auto& list = ledger.instances.with_status(status);
+        all.insert(all.end(), list.begin(), list.end());
+    }
+    return newest_first(std::move(all));
+}
+
+std::vector<std::string> list_by_status(const Ledger& ledger, const std::string& status) {
+    const auto parsed = parse_execution_status(status);
+    if (!parsed && status != "Unknown") {
+        return {};
+    }
+    return newest_first(ledger.instances.with_status(parsed));
+}
+
+std::vector<std::uint64_t> list_executions(const Ledger& ledger, const std::string& instance) {
+    std::vector<std::uint64_t> ids;
+    if (const auto* known = ledger.instances.find(instance)) {
+        for (const auto& execution : known->executions) {
+            if (execution.recorded) {
+                ids.push_back(execution.id);
+            }
+        }
+    }
+    return ids;
+}
+
+std::uint64_t latest_execution(const Ledger& ledger, const std::string& instance) {
+    const auto* known = ledger.instances.find(instance);
+    return known == nullptr ? 1 : known->latest_execution();
+}
+
+Result<InstanceInfo> instance_info(const Ledger& ledger, const std::string& instance) {
+    const auto* known = existing(ledger, instance);
+    if (known == nullptr) {
+        return no_instance(instance, "get_instance_info");
+    }
+    const auto* current = known->current();
+    return InstanceInfo{.instance_id = instance,
+                        .orchestration_name = *known->name,
+                        .orchestration_version = *known->version,
+                        .current_execution_id = known->current_execution,
+                        .status = status_text(current),
+                        .output = output_of(current),
+                        .created_at = known->created_at,
+                        .updated_at = known->updated_at,
+                        .parent_instance_id = known->parent == nullptr
+                                                  ? std::nullopt
+                                                  : std::optional{*known->parent}};
+}
+
+Result<ExecutionInfo>
+execution_info(const Ledger& ledger, const std::string& instance, std::uint64_t execution_id) {
+    const auto* known = ledger.instances.find(instance);
+    const auto* execution = known == nullptr ? nullptr : known->find_execution(execution_id);
+    if (execution == nullptr || !execution->recorded) {
+        return fail(ErrorCode::not_found,
+                    "execution " + std::to_string(execution_id) + " of instance \"" + instance +
+                        "\" not found",
+                    "get_execution_info");
+    }
+    return ExecutionInfo{.execution_id = execution_id,
+                         .status = status_text(execution),
+                         .output = output_of(execution),
+                         .started_at = execution->started_at,
+                         .completed_at = execution->completed_at,
+                         .event_count = execution->history.size()};
+}
+
+SystemMetrics system_metrics(const Ledger& ledger) {
+    const auto& instances = ledger.instances;
+    const auto& totals = ledger.totals();
+    return {.total_instances = instances.existing(),
+            .total_executions = totals.executions,
+            .running_instances = instances.with_status(ExecutionStatus::running).size(),
+            .completed_instances = instances.with_status(ExecutionStatus::completed).size(),
+            .failed_instances = instances.with_status(ExecutionStatus::failed).size(),
+            .total_events = totals.events,
+            .quarantined_items = totals.quarantined,
+            .expired_messages = totals.expired};
+}
+
+QueueDepths queue_depths(Ledger& ledger, Moment now) {
+    ledger.advance(now);
+    return {.orchestrator_queue = ledger.turns.depth(), .worker_queue = ledger.work.depth()};
+}
+
+std::vector<QuarantinedItem> list_quarantined(const Ledger& ledger) {
+    auto items = ledger.quarantine();
+    items.insert(items.end(), ledger.expired().begin(), ledger.expired().end());
+    return items;
+}
+
+std::vector<std::string> list_children(const Ledger& ledger, const std::string& instance) {
+    std::vector<std::string> ids;
+    for (const auto* child : ledger.instances.children(instance)) {
+        ids.push_back(*child->id);
+    }
+    return ids;
+}
+
+Result<std::optional<std::string>> parent_of(const Ledger& ledger, const std::string& instance) {
+    const auto* known = existing(ledger, instance);
+    if (known == nullptr) {
+        return no_instance(instance, "get_parent_id");
+    }
+    return known->parent == nullptr ? std::nullopt : std::optional{*known->parent};
+}
+
+InstanceTree tree_of(const Ledger& ledger, const std::string& root) {
+    InstanceTree tree{.root_id = root, .all_ids = {root}};
+    // A commit can name any parent, so two instances may each claim to be the other's.
+    std::unordered_set<std::string> seen{root};
+    for (std::size_t index = 0; index < tree.all_ids.size(); ++index) {
+        for (auto& child : list_children(ledger, tree.all_ids[index])) {
+            if (seen.insert(child).second) {
+                tree.all_ids.push_back(std::move(child));
+            }
+        }
+    }
+    return tree;
+}
+
+} // namespace durable::ledger

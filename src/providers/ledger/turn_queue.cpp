@@ -1,0 +1,411 @@
+#include "providers/ledger/turn_queue.hpp"
+
+#include <durable/codec.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::ledger {
+
+namespace {
+
+bool is_timer(std::uint8_t kind) {
+    return kind == kind_of<work::TimerFired>;
+}
+
+const Version* pinned_version(const Instance& instance) {
+    const auto* current = instance.exists() ? instance.current() : nullptr;
+    return current == nullptr ? nullptr : current->pinned;
+}
+
+} // namespace
+
+bool starts_instance(std::uint8_t kind) noexcept {
+    return kind == kind_of<work::StartOrchestration> || kind == kind_of<work::ContinueAsNew>;
+}
+
+std::optional<history::OrchestrationStarted> stored_start(const Instance& instance) {
+    const auto* execution = instance.find_execution(instance.latest_execution());
+    if (execution == nullptr) {
+        return std::nullopt;
+    }
+    const auto texts = execution->history.after(0);
+    std::optional<history::OrchestrationStarted> start;
+    for (std::size_t index = 0; index < texts.size(); ++index) {
+        auto event = decode_event(texts[index]);
+        if (!event) {
+            return std::nullopt;
+        }
+        if (auto* started = std::get_if<history::OrchestrationStarted>(&event->kind);
+            started != nullptr && !start) {
+            start = std::move(*started);
+        }
+    }
+    return start;
+}
+
+std::size_t TurnQueue::TimerHash::operator()(const TimerKey& key) const noexcept {
+    auto mixed = std::hash<const void*>{}(key.instance);
+    mixed = (mixed ^ key.execution_id) * 0x9e3779b97f4a7c15U;
+    mixed = (mixed ^ (mixed >> 32U) ^ key.timer_id) * 0x9e3779b97f4a7c15U;
+    return mixed ^ (mixed >> 32U);
+}
+
+std::size_t TurnQueue::TimerHash::operator()(const Message* message) const noexcept {
+    return (*this)(key_of_timer(message));
+}
+
+TurnQueue::TimerKey TurnQueue::key_of_timer(const Message* message) noexcept {
+    return {message->instance, message->execution_id, message->timer_id};
+}
+
+bool TurnQueue::TimerEqual::operator()(const Message* a, const Message* b) const noexcept {
+    return key_of_timer(a) == key_of_timer(b);
+}
+
+bool TurnQueue::TimerEqual::operator()(const TimerKey& key, const Message* message) const noexcept {
+    return key == key_of_timer(message);
+}
+
+bool TurnQueue::TimerEqual::operator()(const Message* message, const TimerKey& key) const noexcept {
+    return (*this)(key, message);
+}
+
+// ---- Messages
+
+void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
+    auto& message = messages_[added.seq];
+    message.seq = added.seq;
+    message.instance = &instance;
+    message.visible_at = added.visible_at;
+    message.text = PackedText{added.text};
+    message.kind = added.kind;
+    message.execution_id = added.execution_id;
+    message.timer_id = added.timer_id;
+
+    // Sequence numbers ascend, so the end of the list is the right place.
+    message.previous = instance.last_message;
+    (instance.last_message != nullptr ? instance.last_message->next : instance.first_message) =
+        &message;
+    instance.last_message = &message;
+
+    if (is_timer(added.kind)) {
+        timers_.insert(&message);
+    }
+    if (added.visible_at > at) {
+        message.place = Message::Place::delayed;
+        delayed_.push(message, key_of(added.visible_at));
+    } else {
+        show(message);
+    }
+}
+
+void TurnQueue::show(Message& message) {
+    auto& instance = *message.instance;
+    message.place = Message::Place::visible;
+    const auto lowest = instance.visible.empty() || message.seq < instance.first_visible;
+    instance.visible.push_back(&message);
+    if (lowest) {
+        instance.first_visible = message.seq;
+    }
+    if (starts_instance(message.kind)) {
+        ++instance.visible_starts;
+    }
+
+    switch (instance.place) {
+    case Instance::Place::leased:
+    case Instance::Place::hidden:
+        break; // looked at when that ends
+    case Instance::Place::idle:
+        file(instance);
+        break;
+    case Instance::Place::ready:
+        if (lowest) {
+            ready_.at(pinned_version(instance)).change_key(instance, key_of(message.seq));
+        }
+        break;
+    case Instance::Place::parked:
+        if (starts_instance(message.kind)) {
+            leave(instance);
+            file(instance);
+        } else {
+            message.place = Message::Place::parked;
+            parked_.push(message, key_of(message.visible_at));
+        }
+        break;
+    }
+}
+
+// Takes the message out of everything except Instance::visible and messages_.
+void TurnQueue::forget(Message& message) {
+    auto& instance = *message.instance;
+    (message.previous != nullptr ? message.previous->next : instance.first_message) = message.next;
+    (message.next != nullptr ? message.next->previous : instance.last_message) = message.previous;
+    switch (message.place) {
+    case Message::Place::delayed:
+        delayed_.erase(message);
+        break;
+    case Message::Place::parked:
+        parked_.erase(message);
+        break;
+    case Message::Place::visible:
+        break;
+    }
+    if (message.place != Message::Place::delayed && starts_instance(message.kind)) {
+        --instance.visible_starts;
+    }
+    if (is_timer(message.kind)) {
+        const auto [first, last] = timers_.equal_range(&message);
+        timers_.erase(std::find(first, last, &message));
+    }
+    message.doomed = true;
+}
+
+// Drops doomed messages from the visible ones and gives unused memory back.
+void TurnQueue::compact(Instance& instance) {
+    std::erase_if(instance.visible, [](const Message* message) { return message->doomed; });
+    if (instance.visible.empty()) {
+        std::vector<Message*>{}.swap(instance.visible);
+        return;
+    }
+    instance.first_visible = (*std::ranges::min_element(instance.visible, {}, &Message::seq))->seq;
+}
+
+void TurnQueue::remove(Instance& instance, std::span<const Seq> messages) {
+    for (const auto seq : messages) {
+        if (auto* message = find(seq); message != nullptr) {
+            forget(*message);
+        }
+    }
+    compact(instance);
+    for (const auto seq : messages) {
+        messages_.erase(seq);
+    }
+}
+
+void TurnQueue::remove_all(Instance& instance) {
+    std::vector<Seq> all;
+    for (const auto* message = instance.first_message; message != nullptr;
+         message = message->next) {
+        all.push_back(message->seq);
+    }
+    remove(instance, all);
+}
+
+Message* TurnQueue::find(Seq seq) {
+    const auto found = messages_.find(seq);
+    return found == messages_.end() ? nullptr : &found->second;
+}
+
+std::vector<Seq> TurnQueue::find_timers(const Instance& instance,
+                                        std::uint64_t execution_id,
+                                        std::uint64_t timer_id) const {
+    std::vector<Seq> found;
+    const auto [first, last] = timers_.equal_range(TimerKey{&instance, execution_id, timer_id});
+    for (auto timer = first; timer != last; ++timer) {
+        found.push_back((*timer)->seq);
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+// ---- Filing
+
+Instance::Place TurnQueue::place_of(Instance& instance) const {
+    if (instance.lease != nullptr && instance.lease->slot != no_slot) {
+        return Instance::Place::leased;
+    }
+    if (instance.hidden) {
+        return Instance::Place::hidden;
+    }
+    if (instance.visible.empty()) {
+        return Instance::Place::idle;
+    }
+    if (instance.exists() || instance.visible_starts > 0) {
+        return Instance::Place::ready;
+    }
+    if (instance.started == Instance::Started::unknown) {
+        instance.started = stored_start(instance) ? Instance::Started::yes : Instance::Started::no;
+    }
+    return instance.started == Instance::Started::yes ? Instance::Place::ready
+                                                      : Instance::Place::parked;
+}
+
+void TurnQueue::leave(Instance& instance) {
+    switch (instance.place) {
+    case Instance::Place::ready: {
+        const auto heap = ready_.find(pinned_version(instance));
+        heap->second.erase(instance);
+        if (heap->second.empty()) {
+            ready_.erase(heap);
+        }
+        break;
+    }
+    case Instance::Place::hidden:
+        hidden_.erase(instance);
+        break;
+    case Instance::Place::parked:
+        for (auto* message : instance.visible) {
+            if (message->place == Message::Place::parked) {
+                parked_.erase(*message);
+                message->place = Message::Place::visible;
+            }
+        }
+        break;
+    case Instance::Place::idle:
+    case Instance::Place::leased:
+        break;
+    }
+    instance.place = Instance::Place::idle;
+}
+
+void TurnQueue::hold(Instance& instance) {
+    leave(instance);
+    instance.place = Instance::Place::leased; // by whoever makes the change
+}
+
+void TurnQueue::file(Instance& instance) {
+    leave(instance);
+    instance.place = place_of(instance);
+    switch (instance.place) {
+    case Instance::Place::ready:
+        ready_[pinned_version(instance)].push(instance, key_of(instance.first_visible));
+        if (listener_ != nullptr) {
+            listener_->turn_ready(pinned_version(instance));
+        }
+        break;
+    case Instance::Place::hidden:
+        hidden_.push(instance, key_of(instance.hidden_until));
+        break;
+    case Instance::Place::parked:
+        for (auto* message : instance.visible) {
+            message->place = Message::Place::parked;
+            parked_.push(*message, key_of(message->visible_at));
+        }
+        break;
+    case Instance::Place::idle:
+    case Instance::Place::leased:
+        break;
+    }
+}
+
+void TurnQueue::refile_after_removal(Instance& instance) {
+    // What is still parked stays where it is: going through all of it again for every message that
+    // expires would cost the square of their number.
+    if (instance.place != Instance::Place::parked || instance.visible.empty()) {
+        file(instance);
+    }
+}
+
+void TurnQueue::hide(Instance& instance, Instant until) {
+    instance.hidden_until = until;
+    instance.hidden = true;
+}
+
+void TurnQueue::reveal(Instance& instance) {
+    instance.hidden_until = {};
+    instance.hidden = false;
+}
+
+void TurnQueue::advance(Moment now) {
+    while (!delayed_.empty() && delayed_.top_key() <= key_of(now.wall)) {
+        auto& message = delayed_.top();
+        delayed_.erase(message);
+        show(message);
+    }
+    while (!hidden_.empty() && hidden_.top_key() <= key_of(now.wall)) {
+        auto& instance = hidden_.top();
+        leave(instance);
+        instance.hidden = false; // hidden_until stays: it is what was stored
+        file(instance);
+    }
+    while (!lease_ends_.empty() && lease_ends_.top_key() <= key_of(now.steady)) {
+        auto& ended = lease_ends_.top();
+        lease_ends_.erase(ended);
+        leased_ -= ended.messages.size();
+        file(*ended.instance);
+    }
+}
+
+std::optional<Duration> TurnQueue::until_next(Moment now) const {
+    Soonest soonest;
+    if (!delayed_.empty()) {
+        soonest.consider(delayed_.top_key(), key_of(now.wall));
+    }
+    if (!hidden_.empty()) {
+        soonest.consider(hidden_.top_key(), key_of(now.wall));
+    }
+    if (!lease_ends_.empty()) {
+        soonest.consider(lease_ends_.top_key(), key_of(now.steady));
+    }
+    return soonest.wait();
+}
+
+std::vector<Seq> TurnQueue::expired(Instant now, Duration ttl, std::size_t limit) const {
+    std::vector<Seq> found;
+    parked_.visit_due(key_of(add_saturating(now, -ttl)), [&](const Message& message) {
+        found.push_back(message.seq);
+        return found.size() < limit;
+    });
+    std::ranges::sort(found);
+    return found;
+}
+
+Instance* TurnQueue::first_ready(const std::optional<CapabilityFilter>& filter) {
+    const Ready* best = nullptr;
+    for (const auto& [pinned, heap] : ready_) {
+        if (filter && pinned != nullptr && !filter->matches(*pinned)) {
+            continue;
+        }
+        if (best == nullptr || heap.top_key() < best->top_key()) {
+            best = &heap;
+        }
+    }
+    if (best == nullptr) {
+        return nullptr;
+    }
+    auto& instance = best->top();
+    if (!std::ranges::is_sorted(instance.visible, {}, &Message::seq)) {
+        std::ranges::sort(instance.visible, {}, &Message::seq);
+    }
+    return &instance;
+}
+
+// ---- Leases
+
+void TurnQueue::lease(Instance& instance, TurnLease granted) {
+    leave(instance);
+    release(instance);
+    const auto token = granted.token;
+    auto& held = leases_[token] = std::move(granted);
+    held.instance = &instance;
+    instance.lease = &held;
+    leased_ += held.messages.size();
+    lease_ends_.push(held, key_of(held.until));
+    file(instance);
+}
+
+void TurnQueue::release(Instance& instance) {
+    if (instance.lease == nullptr) {
+        return;
+    }
+    if (instance.lease->slot != no_slot) {
+        lease_ends_.erase(*instance.lease);
+        leased_ -= instance.lease->messages.size();
+    }
+    const auto token = instance.lease->token; // a copy: erasing destroys the original
+    instance.lease = nullptr;
+    leases_.erase(token);
+}
+
+void TurnQueue::extend(TurnLease& held, SteadyInstant until) {
+    held.until = until;
+    lease_ends_.change_key(held, key_of(until));
+}
+
+TurnLease* TurnQueue::find_lease(const Token& token) {
+    const auto found = leases_.find(token);
+    return found == leases_.end() ? nullptr : &found->second;
+}
+
+} // namespace durable::ledger

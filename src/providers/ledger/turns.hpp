@@ -1,0 +1,39 @@
+// Turns: the decisions about orchestration turns: fetch, commit, abandon, renew.
+
+#pragma once
+
+#include "providers/ledger/history_log.hpp"
+#include "providers/ledger/ledger.hpp"
+
+#include <durable/provider.hpp>
+#include <durable/result.hpp>
+
+#include <optional>
+#include <string>
+
+namespace durable::ledger {
+
+// What a fetch does next. `record` is to be applied first; then, with an item, take_turn() leases
+// the instance and complete() decodes the history, which needs no ledger and no lock.
+struct TurnOffer {
+    Record record;
+    std::optional<OrchestrationItem> item; // nullopt: a row was quarantined; ask again
+    EventTexts history;
+};
+
+// nullopt: no instance is eligible.
+[[nodiscard]] std::optional<TurnOffer>
+offer_turn(Ledger& ledger, const FetchOrchestration& request, Moment now);
+void take_turn(Ledger& ledger, TurnOffer& offer, const Token& token, SteadyInstant until);
+[[nodiscard]] OrchestrationItem complete(TurnOffer offer);
+
+[[nodiscard]] Result<Record> commit_turn(Ledger& ledger, const TurnCommit& commit, Moment now);
+[[nodiscard]] Result<Record> abandon_turn(Ledger& ledger,
+                                          const std::string& lock_token,
+                                          std::optional<Duration> delay,
+                                          bool ignore_attempt,
+                                          Moment now);
+[[nodiscard]] Result<>
+renew_turn(Ledger& ledger, const std::string& lock_token, Duration extend_for, Moment now);
+
+} // namespace durable::ledger

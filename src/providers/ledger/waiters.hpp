@@ -1,0 +1,147 @@
+// Waiters: the threads that wait in a fetch or a watch, and who of them gets woken.
+//
+// Waking an idle core costs more than a turn, so a piece of work wakes one thread that can take it,
+// none when one is already looking. One sleeper wakes up by itself when something falls due; the
+// others sleep through.
+
+#pragma once
+
+#include "base/mutex.hpp"
+#include "providers/ledger/listener.hpp"
+#include "providers/ledger/work_queue.hpp"
+
+#include <durable/provider.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace durable::ledger {
+
+// Where one thread sleeps. To be made and destroyed without holding the mutex: the clock and the
+// stop token call back into it.
+class Sleeper {
+ public:
+    Sleeper(Mutex& mutex, Clock& clock, const std::stop_token& stop) : wake_up_{mutex, clock} {
+        if (stop.stop_possible()) {
+            on_stop_.emplace(stop, Waker{&wake_up_});
+        }
+    }
+
+    void sleep(const MutexLock& lock, Duration longest) { wake_up_.wait(lock, longest); }
+    void wake(const MutexLock& lock) { wake_up_.notify_one(lock); }
+
+ private:
+    struct Waker {
+        WakeUp* wake_up;
+        void operator()() const { wake_up->wake_all(); }
+    };
+
+    WakeUp wake_up_;
+    std::optional<std::stop_callback<Waker>> on_stop_; // last: gone before what it wakes
+};
+
+// A thread in a fetch.
+template <class Request>
+struct Seeker {
+    const Request* request = nullptr;
+    Sleeper* asleep = nullptr; // nullptr: awake and looking
+    SteadyInstant wakes_at;    // by itself, while asleep
+    bool called = false;       // work was found for it
+};
+
+template <class Request>
+class Seekers {
+ public:
+    void add(Seeker<Request>& seeker) { seekers_.push_back(&seeker); }
+    void remove(Seeker<Request>& seeker) { std::erase(seekers_, &seeker); }
+
+    // For up to `pieces` pieces of work that `suits(request)` accepts: calls as many seekers. Those
+    // who are awake first, then the one that fell asleep last and would sleep longest.
+    template <class Suits>
+    void call(std::size_t pieces, Suits&& suits) {
+        for (; pieces > 0; --pieces) {
+            Seeker<Request>* best = nullptr;
+            for (auto* seeker : seekers_) {
+                if (!seeker->called && suits(*seeker->request) &&
+                    (best == nullptr || better(*seeker, *best))) {
+                    best = seeker;
+                }
+            }
+            if (best == nullptr) {
+                return;
+            }
+            best->called = true;
+            if (best->asleep != nullptr) {
+                to_wake_.push_back(best->asleep);
+            }
+        }
+    }
+
+    // Makes sure that somebody wakes up when something falls due.
+    void cover(SteadyInstant due) {
+        Seeker<Request>* candidate = nullptr;
+        for (auto* seeker : seekers_) {
+            if (seeker->asleep == nullptr || seeker->called || seeker->wakes_at <= due) {
+                return; // this one will look
+            }
+            candidate = seeker;
+        }
+        if (candidate != nullptr) {
+            candidate->wakes_at = due; // once: it is on its way
+            to_wake_.push_back(candidate->asleep);
+        }
+    }
+    [[nodiscard]] bool covered(SteadyInstant due) const {
+        return std::ranges::any_of(seekers_, [&](const auto* seeker) {
+            return seeker->asleep != nullptr && seeker->wakes_at <= due;
+        });
+    }
+    [[nodiscard]] bool empty() const noexcept { return seekers_.empty(); }
+
+    void flush(const MutexLock& lock) {
+        for (auto* sleeper : to_wake_) {
+            sleeper->wake(lock);
+        }
+        to_wake_.clear();
+    }
+
+ private:
+    static bool better(const Seeker<Request>& a, const Seeker<Request>& b) {
+        if (a.asleep == nullptr || b.asleep == nullptr) {
+            return a.asleep == nullptr && b.asleep != nullptr;
+        }
+        return a.wakes_at >= b.wakes_at;
+    }
+
+    std::vector<Seeker<Request>*> seekers_;
+    std::vector<Sleeper*> to_wake_;
+};
+
+// All of it belongs to the provider's mutex. What the ledger announces is only noted; flush()
+// wakes.
+class Waiters final : public Listener {
+ public:
+    Seekers<FetchOrchestration> turns;
+    Seekers<durable::FetchWork> work;
+
+    void add_watcher(const std::string& instance, Sleeper& sleeper);
+    void remove_watcher(const std::string& instance, Sleeper& sleeper);
+
+    void flush(const MutexLock& lock);
+
+    void turn_ready(const Version* pinned) override;
+    void work_ready(const WorkGroup& group, std::size_t items) override;
+    void instance_changed(std::string_view instance) override;
+
+ private:
+    using Watchers = std::unordered_multimap<std::string, Sleeper*, TextHash, std::equal_to<>>;
+
+    Watchers watchers_;
+    std::vector<Sleeper*> to_wake_;
+};
+
+} // namespace durable::ledger

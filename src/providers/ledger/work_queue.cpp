@@ -1,0 +1,401 @@
+#include "providers/ledger/work_queue.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+namespace durable::ledger {
+
+bool serves(const durable::FetchWork& request, const WorkGroup& group) {
+    if (!request.tags.matches(group.shelf->tag)) {
+        return false;
+    }
+    if (group.session == nullptr) {
+        return true;
+    }
+    if (!request.session) {
+        return false;
+    }
+    return group.session->live() ? group.session->owner == request.session->owner_id
+                                 : request.session->claim_new;
+}
+
+WorkQueue::ActivityKey WorkQueue::key_of_activity(const WorkEntry* entry) noexcept {
+    return {entry->instance, entry->execution_id, entry->activity_id};
+}
+
+std::size_t WorkQueue::ActivityHash::operator()(const ActivityKey& key) const noexcept {
+    auto mixed = std::hash<const void*>{}(key.instance);
+    mixed = (mixed ^ key.execution_id) * 0x9e3779b97f4a7c15U;
+    mixed = (mixed ^ (mixed >> 32U) ^ key.activity_id) * 0x9e3779b97f4a7c15U;
+    return mixed ^ (mixed >> 32U);
+}
+
+std::size_t WorkQueue::ActivityHash::operator()(const WorkEntry* entry) const noexcept {
+    return (*this)(key_of_activity(entry));
+}
+
+bool WorkQueue::ActivityEqual::operator()(const WorkEntry* a, const WorkEntry* b) const noexcept {
+    return key_of_activity(a) == key_of_activity(b);
+}
+
+bool WorkQueue::ActivityEqual::operator()(const ActivityKey& key,
+                                          const WorkEntry* entry) const noexcept {
+    return key == key_of_activity(entry);
+}
+
+bool WorkQueue::ActivityEqual::operator()(const WorkEntry* entry,
+                                          const ActivityKey& key) const noexcept {
+    return key == key_of_activity(entry);
+}
+
+// ---- Items
+
+void WorkQueue::add(Instance& instance, const NewWork& added, Instant at) {
+    auto& entry = entries_[added.seq];
+    entry.seq = added.seq;
+    entry.instance = &instance;
+    entry.execution_id = added.activity.execution_id;
+    entry.activity_id = added.activity.activity_id;
+    entry.text = PackedText{added.text};
+
+    entry.next = instance.work;
+    if (instance.work != nullptr) {
+        instance.work->previous = &entry;
+    }
+    instance.work = &entry;
+    activities_.insert(&entry);
+
+    entry.group = &group(added.tag, added.session);
+    ++entry.group->items;
+    if (entry.group->session != nullptr) {
+        ++entry.group->session->items;
+    }
+    put_back(entry, added.visible_at, at);
+}
+
+void WorkQueue::put_back(WorkEntry& entry, Instant visible_at, Instant at) {
+    withdraw(entry);
+    release(entry);
+    entry.visible_at = visible_at;
+    if (visible_at > at) {
+        entry.place = WorkEntry::Place::delayed;
+        delayed_.push(entry, key_of(visible_at));
+    } else {
+        make_ready(entry);
+    }
+}
+
+void WorkQueue::make_ready(WorkEntry& entry) {
+    entry.place = WorkEntry::Place::ready;
+    auto& group = *entry.group;
+    group.ready.push(entry, key_of(entry.seq));
+    shelve(group);
+    announce(group, 1);
+}
+
+void WorkQueue::withdraw(WorkEntry& entry) {
+    if (entry.slot == no_slot) {
+        return; // leased, or just made
+    }
+    if (entry.place == WorkEntry::Place::delayed) {
+        delayed_.erase(entry);
+        return;
+    }
+    auto& group = *entry.group;
+    group.ready.erase(entry);
+    shelve(group);
+}
+
+void WorkQueue::remove(WorkEntry& entry) {
+    withdraw(entry);
+    release(entry);
+    (entry.previous != nullptr ? entry.previous->next : entry.instance->work) = entry.next;
+    if (entry.next != nullptr) {
+        entry.next->previous = entry.previous;
+    }
+    const auto [first, last] = activities_.equal_range(&entry);
+    activities_.erase(std::find(first, last, &entry));
+
+    auto& group = *entry.group;
+    if (group.session != nullptr) {
+        --group.session->items;
+    }
+    if (--group.items == 0) {
+        drop_group(group);
+    }
+    entries_.erase(entry.seq);
+}
+
+void WorkQueue::remove_all(Instance& instance) {
+    while (instance.work != nullptr) {
+        remove(*instance.work);
+    }
+}
+
+WorkEntry* WorkQueue::find(Seq seq) {
+    const auto found = entries_.find(seq);
+    return found == entries_.end() ? nullptr : &found->second;
+}
+
+std::vector<Seq> WorkQueue::find(const Instance& instance,
+                                 std::uint64_t execution_id,
+                                 std::uint64_t activity_id) const {
+    std::vector<Seq> found;
+    const auto [first, last] =
+        activities_.equal_range(ActivityKey{&instance, execution_id, activity_id});
+    for (auto entry = first; entry != last; ++entry) {
+        found.push_back((*entry)->seq);
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+// ---- Groups
+
+WorkGroup& WorkQueue::group(const std::optional<std::string>& tag,
+                            const std::optional<std::string>& session_id) {
+    auto& shelf = shelves_[tag];
+    shelf.tag = tag;
+    auto* owner = session_id ? &session(*session_id) : nullptr;
+    auto& group = groups_[{&shelf, owner}];
+    if (group.shelf == nullptr) {
+        group.shelf = &shelf;
+        group.session = owner;
+        ++shelf.groups;
+        if (owner != nullptr) {
+            owner->groups.push_back(&group);
+        }
+    }
+    return group;
+}
+
+void WorkQueue::drop_group(WorkGroup& group) {
+    auto& shelf = *group.shelf;
+    auto* owner = group.session;
+    if (owner != nullptr) {
+        std::erase(owner->groups, &group);
+    }
+    groups_.erase({&shelf, owner}); // nothing ready any more, so it stands on no shelf
+    if (owner != nullptr) {
+        drop_session(*owner);
+    }
+    if (--shelf.groups == 0) {
+        const auto tag = shelf.tag; // a copy: erasing destroys the original
+        shelves_.erase(tag);
+    }
+}
+
+TagShelf::Groups& WorkQueue::place_of(WorkGroup& group) {
+    auto& shelf = *group.shelf;
+    if (group.session == nullptr) {
+        return shelf.open;
+    }
+    return group.session->live() ? shelf.owned[group.session->owner] : shelf.unclaimed;
+}
+
+void WorkQueue::shelve(WorkGroup& group) {
+    if (group.ready.empty()) {
+        unshelve(group);
+    } else if (group.slot == no_slot) {
+        place_of(group).push(group, group.ready.top_key());
+    } else {
+        place_of(group).change_key(group, group.ready.top_key());
+    }
+}
+
+void WorkQueue::unshelve(WorkGroup& group) {
+    if (group.slot == no_slot) {
+        return;
+    }
+    auto& groups = place_of(group);
+    groups.erase(group);
+    if (groups.empty() && group.session != nullptr && group.session->live()) {
+        group.shelf->owned.erase(group.session->owner);
+    }
+}
+
+// ---- Time
+
+void WorkQueue::advance(Moment now) {
+    while (!delayed_.empty() && delayed_.top_key() <= key_of(now.wall)) {
+        auto& entry = delayed_.top();
+        delayed_.erase(entry);
+        make_ready(entry);
+    }
+    while (!lease_ends_.empty() && lease_ends_.top_key() <= key_of(now.steady)) {
+        auto& ended = lease_ends_.top();
+        lease_ends_.erase(ended);
+        make_ready(*ended.entry); // keeps the lease until somebody takes over
+    }
+    while (!session_ends_.empty() && session_ends_.top_key() <= key_of(now.steady)) {
+        auto& ended = session_ends_.top();
+        std::ranges::for_each(ended.groups, [](WorkGroup* group) { unshelve(*group); });
+        session_ends_.erase(ended);
+        for (auto* group : ended.groups) {
+            shelve(*group);
+            announce(*group, group->ready.size());
+        }
+    }
+}
+
+std::optional<Duration> WorkQueue::until_next(Moment now) const {
+    Soonest soonest;
+    if (!delayed_.empty()) {
+        soonest.consider(delayed_.top_key(), key_of(now.wall));
+    }
+    if (!lease_ends_.empty()) {
+        soonest.consider(lease_ends_.top_key(), key_of(now.steady));
+    }
+    if (!session_ends_.empty()) {
+        soonest.consider(session_ends_.top_key(), key_of(now.steady));
+    }
+    return soonest.wait();
+}
+
+void WorkQueue::announce(const WorkGroup& group, std::size_t items) const {
+    if (listener_ != nullptr && items > 0) {
+        listener_->work_ready(group, items);
+    }
+}
+
+WorkEntry* WorkQueue::first_ready(const durable::FetchWork& request) {
+    const WorkGroup* best = nullptr;
+    const auto consider = [&](const TagShelf::Groups& groups) {
+        if (!groups.empty() && (best == nullptr || groups.top_key() < best->ready.top_key())) {
+            best = &groups.top();
+        }
+    };
+    const auto consider_shelf = [&](const TagShelf& shelf) {
+        consider(shelf.open);
+        if (!request.session) {
+            return;
+        }
+        if (request.session->claim_new) {
+            consider(shelf.unclaimed);
+        }
+        if (const auto owned = shelf.owned.find(request.session->owner_id);
+            owned != shelf.owned.end()) {
+            consider(owned->second);
+        }
+    };
+    if (request.tags.mode() == TagFilter::Mode::any) {
+        std::ranges::for_each(shelves_ | std::views::values, consider_shelf);
+    } else {
+        if (request.tags.matches(std::nullopt)) {
+            if (const auto shelf = shelves_.find(std::nullopt); shelf != shelves_.end()) {
+                consider_shelf(shelf->second);
+            }
+        }
+        for (const auto& tag : request.tags.listed()) {
+            if (const auto shelf = shelves_.find(tag); shelf != shelves_.end()) {
+                consider_shelf(shelf->second);
+            }
+        }
+    }
+    return best == nullptr ? nullptr : &best->ready.top();
+}
+
+// ---- Leases
+
+void WorkQueue::lease(WorkEntry& entry, const Token& token, SteadyInstant until) {
+    withdraw(entry);
+    release(entry);
+    auto& held = leases_[token];
+    held = {.token = token, .entry = &entry, .until = until};
+    entry.lease = &held;
+    entry.place = WorkEntry::Place::leased;
+    lease_ends_.push(held, key_of(until));
+}
+
+void WorkQueue::release(WorkEntry& entry) {
+    if (entry.lease == nullptr) {
+        return;
+    }
+    if (entry.lease->slot != no_slot) {
+        lease_ends_.erase(*entry.lease);
+    }
+    const auto token = entry.lease->token; // a copy: erasing destroys the original
+    entry.lease = nullptr;
+    leases_.erase(token);
+}
+
+void WorkQueue::extend(WorkLease& held, SteadyInstant until) {
+    held.until = until;
+    lease_ends_.change_key(held, key_of(until));
+}
+
+WorkLease* WorkQueue::find_lease(const Token& token) {
+    const auto found = leases_.find(token);
+    return found == leases_.end() ? nullptr : &found->second;
+}
+
+// ---- Sessions
+
+Session& WorkQueue::session(const std::string& id) {
+    auto& found = sessions_[id];
+    found.id = id;
+    return found;
+}
+
+void WorkQueue::drop_session(Session& session) {
+    if (!session.claimed && session.groups.empty()) {
+        const auto id = session.id; // a copy: erasing destroys the original
+        sessions_.erase(id);
+    }
+}
+
+void WorkQueue::claim(Session& session,
+                      const std::string& owner,
+                      SteadyInstant until,
+                      SteadyInstant now) {
+    session.claimed = true;
+    session.last_activity = now;
+    session.until = until;
+    if (session.live() && session.owner == owner) {
+        session_ends_.change_key(session, key_of(until));
+        return;
+    }
+    std::ranges::for_each(session.groups, [](WorkGroup* group) { unshelve(*group); });
+    if (session.live()) {
+        session_ends_.erase(session);
+    }
+    session.owner = owner;
+    session_ends_.push(session, key_of(until));
+    for (auto* group : session.groups) {
+        shelve(*group);
+        // Whoever was woken for these items may no longer take them; the owner's others may.
+        announce(*group, group->ready.size());
+    }
+}
+
+void WorkQueue::touch(WorkEntry& entry, SteadyInstant now) {
+    if (entry.group->session != nullptr && entry.group->session->live()) {
+        entry.group->session->last_activity = now;
+    }
+}
+
+std::uint64_t WorkQueue::renew_sessions(const std::vector<std::string>& owners,
+                                        SteadyInstant until,
+                                        SteadyInstant active_after) {
+    const std::unordered_set<std::string_view> wanted{owners.begin(), owners.end()};
+    std::uint64_t renewed = 0;
+    for (auto& [id, session] : sessions_) {
+        if (session.live() && session.last_activity > active_after &&
+            wanted.contains(session.owner)) {
+            session.until = until;
+            session_ends_.change_key(session, key_of(until));
+            ++renewed;
+        }
+    }
+    return renewed;
+}
+
+std::uint64_t WorkQueue::forget_sessions(SteadyInstant now) {
+    return std::erase_if(sessions_, [&](const auto& named) {
+        const auto& session = named.second;
+        return session.claimed && !session.live() && session.until < now && session.items == 0;
+    });
+}
+
+} // namespace durable::ledger

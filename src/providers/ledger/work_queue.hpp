@@ -1,0 +1,191 @@
+// WorkQueue: the worker queue, the leases on its items, and sessions.
+//
+// Items that the same workers may take form a group: one per tag and session. A tag's groups stand
+// on shelves by who may take from them: everyone, whoever claims the session first, or the owner of
+// a session. A fetch compares the heads of the few shelves it may use; a claim moves a group, not
+// its items. Durable are the items; leases, sessions and shelves are not.
+
+#pragma once
+
+#include "providers/ledger/due_heap.hpp"
+#include "providers/ledger/instance.hpp"
+#include "providers/ledger/listener.hpp"
+#include "providers/ledger/moment.hpp"
+#include "providers/ledger/record.hpp"
+#include "providers/ledger/string_pool.hpp"
+
+#include <durable/provider.hpp>
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace durable::ledger {
+
+struct WorkLease {
+    Token token;
+    WorkEntry* entry = nullptr;
+    SteadyInstant until;
+    std::uint32_t slot = no_slot; // no_slot: known to be expired
+};
+
+// A row of the worker queue.
+struct WorkEntry {
+    enum class Place : std::uint8_t { delayed, ready, leased };
+
+    Seq seq = 0;
+    Instance* instance = nullptr;
+    WorkEntry* previous = nullptr; // of the same instance
+    WorkEntry* next = nullptr;
+    std::uint64_t execution_id = 0;
+    std::uint64_t activity_id = 0;
+    Instant visible_at;
+    PackedText text;
+    WorkGroup* group = nullptr;
+    WorkLease* lease = nullptr;
+    std::uint32_t attempts = 0;
+    std::uint32_t slot = no_slot;
+    Place place = Place::ready;
+};
+
+struct Session {
+    std::string id;
+    bool claimed = false; // by anybody, ever: a session that cleanup may forget
+    std::string owner;
+    SteadyInstant until;
+    SteadyInstant last_activity;
+    std::vector<WorkGroup*> groups;
+    std::uint64_t items = 0;
+    std::uint32_t slot = no_slot; // no_slot: known to be expired
+
+    [[nodiscard]] bool live() const noexcept { return slot != no_slot; }
+};
+
+struct TagShelf;
+
+struct WorkGroup {
+    TagShelf* shelf = nullptr;
+    Session* session = nullptr;                 // nullptr: open to everyone
+    DueHeap<WorkEntry, &WorkEntry::slot> ready; // by seq
+    std::uint64_t items = 0;                    // in any place
+    std::uint32_t slot = no_slot;
+};
+
+// The groups of one tag that have ready items, by their lowest seq.
+struct TagShelf {
+    using Groups = DueHeap<WorkGroup, &WorkGroup::slot>;
+
+    std::optional<std::string> tag;
+    Groups open;
+    Groups unclaimed;
+    TextMap<Groups> owned; // by owner; never empty
+    std::uint64_t groups = 0;
+};
+
+// May this request take items of this group?
+[[nodiscard]] bool serves(const durable::FetchWork& request, const WorkGroup& group);
+
+class WorkQueue {
+ public:
+    WorkQueue() = default;
+    WorkQueue(const WorkQueue&) = delete;
+    WorkQueue& operator=(const WorkQueue&) = delete;
+
+    void listen(Listener* listener) noexcept { listener_ = listener; }
+
+    // ---- Items
+
+    void add(Instance& instance, const NewWork& work, Instant at);
+    void remove(WorkEntry& entry);
+    void remove_all(Instance& instance);
+    [[nodiscard]] WorkEntry* find(Seq seq);
+    [[nodiscard]] std::vector<Seq>
+    find(const Instance& instance, std::uint64_t execution_id, std::uint64_t activity_id) const;
+    // Gives an item back: no lease, visible at that time.
+    void put_back(WorkEntry& entry, Instant visible_at, Instant at);
+
+    void advance(Moment now);
+    [[nodiscard]] std::optional<Duration> until_next(Moment now) const;
+
+    // The oldest item that the request may take.
+    [[nodiscard]] WorkEntry* first_ready(const durable::FetchWork& request);
+
+    // ---- Leases and sessions
+
+    void lease(WorkEntry& entry, const Token& token, SteadyInstant until);
+    void extend(WorkLease& lease, SteadyInstant until);
+    [[nodiscard]] WorkLease* find_lease(const Token& token);
+
+    void claim(Session& session, const std::string& owner, SteadyInstant until, SteadyInstant now);
+    void touch(WorkEntry& entry, SteadyInstant now); // its session is in use
+    std::uint64_t renew_sessions(const std::vector<std::string>& owners,
+                                 SteadyInstant until,
+                                 SteadyInstant active_after);
+    std::uint64_t forget_sessions(SteadyInstant now);      // expired and without items
+    [[nodiscard]] Session& session(const std::string& id); // made when missing
+
+    // Items not under a live lease.
+    [[nodiscard]] std::uint64_t depth() const noexcept {
+        return entries_.size() - lease_ends_.size();
+    }
+
+    template <class Fn>
+    void for_each_lease(Fn&& fn) const {
+        for (const auto& [token, held] : leases_) {
+            fn(held);
+        }
+    }
+    template <class Fn>
+    void for_each_session(Fn&& fn) const {
+        for (const auto& [id, session] : sessions_) {
+            fn(session);
+        }
+    }
+
+ private:
+    struct ActivityKey {
+        const Instance* instance;
+        std::uint64_t execution_id;
+        std::uint64_t activity_id;
+        bool operator==(const ActivityKey&) const = default;
+    };
+    struct ActivityHash {
+        using is_transparent = void;
+        std::size_t operator()(const ActivityKey& key) const noexcept;
+        std::size_t operator()(const WorkEntry* entry) const noexcept;
+    };
+    struct ActivityEqual {
+        using is_transparent = void;
+        bool operator()(const WorkEntry* a, const WorkEntry* b) const noexcept;
+        bool operator()(const ActivityKey& key, const WorkEntry* entry) const noexcept;
+        bool operator()(const WorkEntry* entry, const ActivityKey& key) const noexcept;
+    };
+
+    [[nodiscard]] static ActivityKey key_of_activity(const WorkEntry* entry) noexcept;
+    [[nodiscard]] WorkGroup& group(const std::optional<std::string>& tag,
+                                   const std::optional<std::string>& session);
+    [[nodiscard]] static TagShelf::Groups& place_of(WorkGroup& group);
+    static void shelve(WorkGroup& group); // onto the shelf of those who may take from it now
+    static void unshelve(WorkGroup& group);
+    void drop_group(WorkGroup& group);
+    void drop_session(Session& session);
+    void make_ready(WorkEntry& entry);
+    void withdraw(WorkEntry& entry); // out of the index of its place
+    void release(WorkEntry& entry);
+    void announce(const WorkGroup& group, std::size_t items) const;
+
+    std::unordered_map<Seq, WorkEntry> entries_;
+    std::unordered_multiset<WorkEntry*, ActivityHash, ActivityEqual> activities_;
+    DueHeap<WorkEntry, &WorkEntry::slot> delayed_; // by visible_at
+    std::map<std::optional<std::string>, TagShelf> shelves_;
+    std::map<std::pair<const TagShelf*, const Session*>, WorkGroup> groups_;
+    TextMap<Session> sessions_;
+    DueHeap<Session, &Session::slot> session_ends_; // live ones
+    std::unordered_map<Token, WorkLease, TokenHash> leases_;
+    DueHeap<WorkLease, &WorkLease::slot> lease_ends_; // live ones
+    Listener* listener_ = nullptr;
+};
+
+} // namespace durable::ledger
