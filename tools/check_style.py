@@ -45,11 +45,12 @@ RULES = [
          files=(*sources.CPP, ".py")),
     Rule(r"(?<![\w.])/(home|work|root|tmp)/\w", "no path of one machine", files=TEXT,
          excused=("tests/",)),
-    # std::expected is not [[nodiscard]] as a class, so every function that returns one says it.
-    Rule(r"^(?!.*(\[\[nodiscard\]\]|using|return|friend|\boverride\b.*;))"
-         r"[ ]*(?:(?:static|virtual|inline|constexpr)\s+)*Result<[^;=]*>\s+\w+\(",
-         "a function that returns a Result is [[nodiscard]]", files=(".hpp",)),
 ]
+
+# std::expected is not [[nodiscard]] as a class, so every function that returns one says it; an
+# override is called through the declaration that it overrides.
+RESULT = re.compile(r"^[ ]*(?:(?:static|virtual|inline|constexpr)\s+)*Result<[^;={}()]*>\s+\w+\("
+                    r"[^;{}]*", re.M)
 
 LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 
@@ -69,8 +70,17 @@ def style_problems(name, text):
             yield f"{name}: error: {lines} lines, at most {limit}: find the second noun"
     if name.endswith(".hpp") and "#pragma once\n" not in text:
         yield f"{name}: error: no #pragma once"
+    if name.endswith(".hpp"):
+        yield from dropped_result_problems(name, text)
     if name.endswith(".hpp") and not text.startswith("//"):
         yield f"{name}: error: a header opens with what it is and the one thing to know"
+
+
+def dropped_result_problems(name, text):
+    for match in RESULT.finditer(text):
+        if not match.group().rstrip().endswith("override"):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{name}:{line}: error: a function that returns a Result is [[nodiscard]]"
 
 
 def link_problems(root, name, text):

@@ -54,6 +54,8 @@ class CheckStyle(SampleTree):
                          "static Result<Store> open(Path path);"):
             self.assert_rejected("src/a.hpp", HEADER + f"    {function}\n", "[[nodiscard]]")
             self.assert_accepted("src/a.hpp", HEADER + f"    [[nodiscard]] {function}\n")
+        self.assert_accepted("src/a.hpp", HEADER + "    Result<> close(int a,\n"
+                                                   "                   int b) override;\n")
 
     def test_paths_of_one_machine_stay_out(self):
         self.assert_rejected("docs/a.md", "see /home/" "ana/notes\n", "no path of one machine")

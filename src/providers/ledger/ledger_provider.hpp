@@ -100,11 +100,11 @@ class LedgerProvider : public Provider, public ProviderAdmin {
 
     // Keeps the record, in the order of the calls. An error means that it was not kept and nothing
     // happens.
-    virtual Result<> journal(const Record& record) DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] virtual Result<> journal(const Record& record) DURABLE_REQUIRES(mutex_);
 
     [[nodiscard]] Moment now() const { return {.wall = clock_->now(), .steady = clock_->steady()}; }
     // Journals and applies.
-    Result<> commit(Record record) DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> commit(Record record) DURABLE_REQUIRES(mutex_);
     // Wakes those who wait for what was done since. To be called before the mutex is given up.
     void wake(const MutexLock& lock) DURABLE_REQUIRES(mutex_);
 
@@ -120,10 +120,10 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     template <class Request>
     auto sleep_until(const Request& request, SteadyInstant deadline);
 
-    Result<std::optional<TurnOffer>> attempt(const FetchOrchestration& request)
+    [[nodiscard]] Result<std::optional<TurnOffer>> attempt(const FetchOrchestration& request)
         DURABLE_REQUIRES(mutex_);
-    Result<std::optional<durable::WorkLease>> attempt(const durable::FetchWork& request)
-        DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<std::optional<durable::WorkLease>>
+    attempt(const durable::FetchWork& request) DURABLE_REQUIRES(mutex_);
     Seekers<FetchOrchestration>& seekers(const FetchOrchestration&) DURABLE_REQUIRES(mutex_) {
         return waiters_.turns;
     }
@@ -136,12 +136,15 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     void cover_next_due(const Request& request) DURABLE_REQUIRES(mutex_);
 
     Token new_token() { return {.high = random_->next(), .low = random_->next()}; }
-    Result<> expire() DURABLE_REQUIRES(mutex_);
-    Result<> commit_and_wake(Result<Record> record, const MutexLock& lock) DURABLE_REQUIRES(mutex_);
-    Result<std::vector<HistoryEvent>> read_events(const std::string& instance,
-                                                  std::optional<std::uint64_t> execution_id,
-                                                  std::string_view operation);
-    Result<DeleteInstanceResult> finish(Result<Deletion> deletion, const MutexLock& lock)
+    [[nodiscard]] Result<> expire() DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> commit_and_wake(Result<Record> record, const MutexLock& lock)
+        DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<std::vector<HistoryEvent>>
+    read_events(const std::string& instance,
+                std::optional<std::uint64_t> execution_id,
+                std::string_view operation);
+    [[nodiscard]] Result<DeleteInstanceResult> finish(Result<Deletion> deletion,
+                                                      const MutexLock& lock)
         DURABLE_REQUIRES(mutex_);
 };
 

@@ -24,13 +24,14 @@ class MemoryProvider final : public ledger::LedgerProvider {
     // ---- The back door
 
     // Makes every stored event of the instance undecodable, or one. not_found: there is none.
-    Result<> corrupt_history(const std::string& instance);
-    Result<>
+    [[nodiscard]] Result<> corrupt_history(const std::string& instance);
+    [[nodiscard]] Result<>
     corrupt_event(const std::string& instance, std::uint64_t execution_id, std::uint64_t event_id);
 
     // Puts a visible row with this text into a queue, as damage or another version would.
-    Result<> inject_orchestrator_row(const std::string& instance, const std::string& text);
-    Result<> inject_worker_row(const std::string& text);
+    [[nodiscard]] Result<> inject_orchestrator_row(const std::string& instance,
+                                                   const std::string& text);
+    [[nodiscard]] Result<> inject_worker_row(const std::string& text);
 
     // The largest among the instance's orchestrator messages; 0 when it has none.
     std::uint32_t max_attempt_count(const std::string& instance);
