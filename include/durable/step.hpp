@@ -83,6 +83,7 @@ struct Slot : Source {
     std::string text;
     std::unique_ptr<Failure> failure;
     std::source_location where;
+    ChildPolicy child_policy = ChildPolicy::cancel;
 };
 
 struct StepRequest {
@@ -95,6 +96,9 @@ struct StepRequest {
     std::string_view version;  // empty: the newest
     ChildPolicy child_policy = ChildPolicy::cancel;
     Instant fire_at;
+    bool reads_kv = false; // of another instance, see replay::KvRead
+    std::string_view kv_instance;
+    std::string_view kv_key;
     std::source_location where;
 };
 
@@ -177,6 +181,7 @@ class RunQueue {
     // Runs until nobody is ready, or until stop().
     void drain();
     void stop() noexcept { stopped_ = true; }
+    void restart() noexcept { stopped_ = false; }
     [[nodiscard]] bool empty() const noexcept { return ready_.empty(); }
     [[nodiscard]] Engine& engine() const noexcept { return engine_; }
 
@@ -205,6 +210,7 @@ void free_frame(void* frame, std::size_t bytes) noexcept;
 
 [[noreturn]] void throw_already_awaited();
 [[noreturn]] void throw_moved_from();
+[[noreturn]] void throw_outside_of_turn();
 
 // The source, if it may be awaited: neither moved from, nor awaited by somebody else, nor taken.
 [[nodiscard]] Source& checked_source(Source* source);

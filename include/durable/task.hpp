@@ -96,10 +96,15 @@ class PromiseBase : public Source, public Waiter {
     }
 
     // Puts the coroutine on the turn's run queue.
-    void start() noexcept {
-        if (!std::exchange(started_, true)) {
-            RunQueue::current()->push(*this);
+    void start() {
+        if (std::exchange(started_, true)) {
+            return;
         }
+        auto* const queue = RunQueue::current();
+        if (queue == nullptr) {
+            throw_outside_of_turn();
+        }
+        queue->push(*this);
     }
 
  protected:

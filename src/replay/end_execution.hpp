@@ -14,11 +14,20 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace durable::replay {
 
 // The event that ended this history, or nullptr.
 [[nodiscard]] const HistoryEvent* terminal_event(std::span<const HistoryEvent> history) noexcept;
+
+// The first event of an execution, from its StartOrchestration or ContinueAsNew.
+[[nodiscard]] history::OrchestrationStarted started_event(const WorkItem& start,
+                                                          std::string version);
+
+// The instance of a child, from the id that SubOrchestrationScheduled recorded: ids that begin with
+// "sub::" are relative to the parent.
+[[nodiscard]] std::string child_instance(std::string_view parent, std::string_view recorded);
 
 struct FailExecution {
     std::string instance;

@@ -24,7 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -72,7 +71,7 @@ class Execution final {
     [[nodiscard]] std::uint64_t last_event_id() const noexcept; // 0: nothing yet
     [[nodiscard]] bool ended() const noexcept;                  // the history has a terminal event
     [[nodiscard]] const std::shared_ptr<const OrchestrationHandler>& handler() const noexcept;
-    [[nodiscard]] const std::optional<NondeterminismReport>& nondeterminism() const noexcept;
+    [[nodiscard]] const NondeterminismReport* nondeterminism() const noexcept; // nullptr: none
 
     // What keeping it in memory costs, roughly: frames, steps, KV, mailboxes.
     [[nodiscard]] std::size_t memory_bytes() const noexcept;

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace durable::replay {
 
@@ -25,6 +26,10 @@ enum class NondeterminismKind : std::uint8_t {
     stuck,     // the coroutine is unfinished but waits for no step
     order,     // the compiler evaluated the operands of a combinator in another order than written
 };
+
+// "E2001": the page of docs/errors.
+[[nodiscard]] std::string_view code_of(NondeterminismKind kind) noexcept;
+[[nodiscard]] std::string_view advice_for(NondeterminismKind kind) noexcept;
 
 struct NondeterminismReport {
     NondeterminismKind kind = NondeterminismKind::different;

@@ -1,0 +1,135 @@
+#include <durable/context.hpp>
+
+#include <string>
+
+namespace durable {
+
+namespace {
+
+using detail::StepKind;
+
+bool is_plain(const CallOptions& options) noexcept {
+    return options.retry.max_attempts == 1 && options.timeout == no_timeout &&
+           options.total_timeout == no_timeout;
+}
+
+} // namespace
+
+detail::Slot*
+Context::call_activity(Text name, Text input, const CallOptions& options, Where where) const {
+    const detail::StepRequest request{.kind = StepKind::activity,
+                                      .name = name,
+                                      .input = input,
+                                      .tag = options.tag,
+                                      .session = options.session,
+                                      .where = where};
+    return is_plain(options) ? engine_->schedule(request)
+                             : engine_->schedule_retrying(request, options);
+}
+
+detail::Slot*
+Context::call_child(Text name, Text input, const ChildOptions& options, Where where) const {
+    return engine_->schedule({.kind = StepKind::child,
+                              .name = name,
+                              .input = input,
+                              .child_id = options.id,
+                              .version = options.version,
+                              .child_policy = options.when_dropped,
+                              .where = where});
+}
+
+detail::Slot* Context::subscribe(StepKind kind, Text name, Where where) const {
+    return engine_->schedule({.kind = kind, .name = name, .where = where});
+}
+
+detail::Slot*
+Context::continue_as(Text name, Text input, const ContinueOptions& options, Where where) const {
+    return engine_->continue_as_new(
+        {.name = name, .input = input, .version = options.version, .where = where});
+}
+
+void Context::compensate(Text name, Text input, const CallOptions& options, Where where) const {
+    engine_->compensate_with({.name = name, .input = input, .where = where}, options);
+}
+
+std::string
+Context::detach(Text name, Text input, const DetachedOptions& options, Where where) const {
+    return engine_->start_detached({.name = name,
+                                    .input = input,
+                                    .child_id = options.id,
+                                    .version = options.version,
+                                    .where = where});
+}
+
+Operation<void> Context::sleep_until(Instant moment, Where where) const {
+    return Operation<void>{
+        engine_->schedule({.kind = StepKind::timer, .fire_at = moment, .where = where})};
+}
+
+void Context::set_status(std::string_view status, Where where) const {
+    engine_->set_status(status, where);
+}
+
+void Context::clear_status(Where where) const {
+    engine_->set_status(std::nullopt, where);
+}
+
+std::optional<std::string> Context::status() const {
+    return engine_->status();
+}
+
+std::string Context::new_uuid() const {
+    return engine_->new_uuid();
+}
+
+bool Context::patched(std::string_view id, Where where) const {
+    return engine_->patched(id, where);
+}
+
+void Context::log(LogLevel level, std::string_view message, Where where) const {
+    engine_->log(level, message, where);
+}
+
+const std::string& Context::orchestration() const noexcept {
+    return engine_->orchestration_name();
+}
+
+const std::string& Context::version() const noexcept {
+    return engine_->orchestration_version();
+}
+
+Operation<std::string>
+Context::call_raw(Text activity, Text input, CallOptions options, Where where) const {
+    return Operation<std::string>{call_activity(activity, input, options, where)};
+}
+
+Operation<std::string>
+Context::call_child_raw(Text orchestration, Text input, ChildOptions options, Where where) const {
+    return Operation<std::string>{call_child(orchestration, input, options, where)};
+}
+
+Operation<std::string> Context::wait_for_raw(Text event, Where where) const {
+    return Operation<std::string>{subscribe(StepKind::event, event, where)};
+}
+
+Operation<std::string> Context::dequeue_raw(Text queue, Where where) const {
+    return Operation<std::string>{subscribe(StepKind::queue, queue, where)};
+}
+
+void Context::on_failure_raw(Text activity, Text input, CallOptions options, Where where) const {
+    compensate(activity, input, options, where);
+}
+
+Operation<std::string>
+Context::continue_as_new_raw(Text input, ContinueOptions options, Where where) const {
+    return Operation<std::string>{continue_as(orchestration(), input, options, where)};
+}
+
+std::string Context::start_detached_raw(Text orchestration,
+                                        Text input,
+                                        DetachedOptions options,
+                                        Where where) const {
+    return detach(orchestration, input, options, where);
+}
+
+} // namespace durable

@@ -1,0 +1,171 @@
+#include "replay/decision.hpp"
+
+#include "replay/text.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace durable::replay {
+
+namespace {
+
+using namespace history; // NOLINT(google-build-using-namespace): all of its kinds appear below
+
+template <class Kind, class... Kinds>
+inline constexpr bool one_of = (std::is_same_v<Kind, Kinds> || ...);
+
+template <class Kind>
+inline constexpr bool is_message = one_of<Kind,
+                                          OrchestrationStarted,
+                                          OrchestrationCancelRequested,
+                                          ActivityCompleted,
+                                          ActivityFailed,
+                                          TimerFired,
+                                          ExternalEvent,
+                                          QueueEventDelivered,
+                                          SubOrchestrationCompleted,
+                                          SubOrchestrationFailed>;
+
+// Long payloads are cut around the place where they begin to differ.
+std::string excerpt(std::string_view text, std::size_t around) {
+    constexpr std::size_t most = 60;
+    if (text.size() <= most) {
+        return '"' + std::string{text} + '"';
+    }
+    const auto begin = around > most / 2 ? around - most / 2 : 0;
+    const auto shown = printable(text.substr(std::min(begin, text.size()), most));
+    return (begin > 0 ? "...\"" : "\"") + shown + (begin + most < text.size() ? "\"..." : "\"");
+}
+
+std::string compare(std::string_view field, std::string_view recorded, std::string_view made) {
+    if (recorded == made) {
+        return {};
+    }
+    const auto at =
+        static_cast<std::size_t>(std::ranges::mismatch(recorded, made).in1 - recorded.begin());
+    return std::string{field} + ": " + excerpt(recorded, at) + " / " + excerpt(made, at);
+}
+
+std::string compare_optional(std::string_view field,
+                             const std::optional<std::string>& recorded,
+                             const std::optional<std::string>& made) {
+    if (recorded && made) {
+        return compare(field, std::string_view{*recorded}, std::string_view{*made});
+    }
+    const auto shown = [](const std::optional<std::string>& text) {
+        return text ? excerpt(*text, 0) : std::string{"none"};
+    };
+    return recorded == made ? std::string{}
+                            : std::string{field} + ": " + shown(recorded) + " / " + shown(made);
+}
+
+std::string first_of(std::initializer_list<std::string> differences) {
+    for (const auto& each : differences) {
+        if (!each.empty()) {
+            return each;
+        }
+    }
+    return {};
+}
+
+std::string differs(const ActivityScheduled& recorded, const ActivityScheduled& made) {
+    return first_of({compare("name", recorded.name, made.name),
+                     compare("input", recorded.input, made.input),
+                     compare_optional("session", recorded.session_id, made.session_id),
+                     compare_optional("tag", recorded.tag, made.tag)});
+}
+std::string differs(const SubOrchestrationScheduled& recorded,
+                    const SubOrchestrationScheduled& made) {
+    return first_of(
+        {compare("name", recorded.name, made.name),
+         compare("input", recorded.input, made.input),
+         made.instance.empty() ? std::string{} : compare("id", recorded.instance, made.instance)});
+}
+std::string differs(const OrchestrationChained& recorded, const OrchestrationChained& made) {
+    return first_of(
+        {compare("name", recorded.name, made.name),
+         made.instance.empty() ? std::string{} : compare("id", recorded.instance, made.instance),
+         compare("input", recorded.input, made.input)});
+}
+std::string differs(const ExternalSubscribed& recorded, const ExternalSubscribed& made) {
+    return compare("name", recorded.name, made.name);
+}
+std::string differs(const QueueSubscribed& recorded, const QueueSubscribed& made) {
+    return compare("name", recorded.name, made.name);
+}
+std::string differs(const KeyValueSet& recorded, const KeyValueSet& made) {
+    return first_of(
+        {compare("key", recorded.key, made.key), compare("value", recorded.value, made.value)});
+}
+std::string differs(const KeyValueCleared& recorded, const KeyValueCleared& made) {
+    return compare("key", recorded.key, made.key);
+}
+std::string differs(const PatchMarked& recorded, const PatchMarked& made) {
+    return compare("id", recorded.id, made.id);
+}
+std::string differs(const OrchestrationCompleted& recorded, const OrchestrationCompleted& made) {
+    return compare("output", recorded.output, made.output);
+}
+std::string differs(const OrchestrationContinuedAsNew& recorded,
+                    const OrchestrationContinuedAsNew& made) {
+    return compare("input", recorded.input, made.input);
+}
+std::string differs(const OrchestrationFailed& recorded, const OrchestrationFailed& made) {
+    return first_of(
+        {compare("category", category(recorded.details), category(made.details)),
+         compare("details", display_text(recorded.details), display_text(made.details))});
+}
+// Timers, status, clearing of all keys, cancellations: that they were made is all that counts.
+template <class Kind>
+std::string differs(const Kind&, const Kind&) {
+    return {};
+}
+
+std::string source_text(std::optional<std::uint64_t> source) {
+    return source ? "step " + std::to_string(*source) : std::string{"no step"};
+}
+
+template <class Kind>
+std::string subject(const Kind& kind) {
+    if constexpr (requires { kind.name; }) {
+        return " \"" + kind.name + '"';
+    } else if constexpr (requires { kind.key; }) {
+        return " \"" + kind.key + '"';
+    } else if constexpr (requires { kind.id; }) {
+        return " \"" + kind.id + '"';
+    } else {
+        return {};
+    }
+}
+
+} // namespace
+
+bool is_decision(const history::Kind& kind) noexcept {
+    return std::visit([]<class Kind>(const Kind&) { return !is_message<Kind>; }, kind);
+}
+
+std::string difference(const HistoryEvent& recorded, const Decision& made) {
+    if (recorded.kind.index() != made.kind.index()) {
+        return "kind: " + std::string{type_name(recorded.kind)} + " / " +
+               std::string{type_name(made.kind)};
+    }
+    if (recorded.source_event_id != made.source) {
+        return "cancels: " + source_text(recorded.source_event_id) + " / " +
+               source_text(made.source);
+    }
+    return std::visit(
+        [&]<class Kind>(const Kind& kind) { return differs(kind, std::get<Kind>(made.kind)); },
+        recorded.kind);
+}
+
+std::string describe(const history::Kind& kind, std::optional<std::uint64_t> source) {
+    auto text = std::string{type_name(kind)} +
+                std::visit([](const auto& each) { return subject(each); }, kind);
+    return source ? text + " of " + source_text(source) : text;
+}
+
+} // namespace durable::replay

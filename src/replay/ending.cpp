@@ -1,0 +1,246 @@
+// How an execution ends, and what it does last: compensations, notices, messages sent on.
+
+#include "replay/engine.hpp"
+#include "replay/failure.hpp"
+#include "replay/text.hpp"
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace durable::replay {
+
+namespace {
+
+bool is_cancellation(const ErrorDetails& details) noexcept {
+    const auto* const application = std::get_if<details::Application>(&details);
+    return application != nullptr && application->kind == details::ApplicationKind::cancelled;
+}
+
+// Undoes what the orchestration did, newest first. One that fails is reported, and the others still
+// run: they are independent.
+Task<void> compensate(Context ctx, std::vector<Compensation> compensations) {
+    while (!compensations.empty()) {
+        const Compensation undo = std::move(compensations.back());
+        compensations.pop_back();
+        auto options = undo.options;
+        options.tag = undo.tag;
+        options.session = undo.session;
+        auto call = ctx.call_raw(undo.name, undo.input, options, undo.where).as_result();
+        const auto outcome = co_await call;
+        if (!outcome) {
+            ctx.log(LogLevel::error,
+                    "compensation '" + undo.name + "' failed: " + outcome.error().message,
+                    undo.where);
+        }
+    }
+}
+
+} // namespace
+
+// The coroutine is done: the user's, or the one that compensates for it.
+void Engine::conclude() {
+    std::string output;
+    std::optional<ErrorDetails> failure;
+    try {
+        output = root_.take();
+        if (!is_utf8(output)) {
+            failure = orchestration_failed("the result of an orchestration must be UTF-8 text");
+        }
+    } catch (...) {
+        failure = details_of(std::current_exception());
+    }
+    if (rare_ && rare_->failure) {
+        end_failed(*rare_->failure);
+    } else if (failure) {
+        fail_with(*std::move(failure));
+    } else if (turn_->continuation) {
+        end_continued();
+    } else {
+        close_code("orchestration_terminal_completed");
+        end_completed(std::move(output));
+    }
+}
+
+// An orchestration that dies of a system failure it did not catch passes it on as it came.
+ErrorDetails Engine::details_of(const std::exception_ptr& thrown) const {
+    if (rare_) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const OperationFailed& failed) {
+            for (const auto& [failure, details] : rare_->system_failures) {
+                if (failure == failed.failure()) {
+                    return details;
+                }
+            }
+        } catch (...) { // NOLINT(bugprone-empty-catch): handled below
+        }
+    }
+    return to_details(thrown);
+}
+
+void Engine::fail_with(ErrorDetails details) {
+    turn_->continuation.reset();
+    close_code(is_cancellation(details) ? "orchestration_terminal_cancelled"
+                                        : "orchestration_terminal_failed");
+    if (rare_ && rare_->failure) { // while compensating: what failed first counts
+        remark(LogLevel::error, "compensation stopped: " + display_text(details));
+        end_failed(*rare_->failure);
+        return;
+    }
+    if (!rare_ || rare_->compensations.empty()) {
+        end_failed(std::move(details));
+        return;
+    }
+    rare_->failure = std::move(details);
+    root_ = detail::RootTask{compensate(Context{*this}, std::move(rare_->compensations))};
+    root_.start();
+}
+
+// The frames go, and with them every step they held: each is cancelled, for the given reason.
+void Engine::close_code(std::string_view reason) {
+    turn_->drop_reason = reason;
+    root_.reset();
+    cancel_forgotten_steps();
+    record_dropped();
+    turn_->drop_reason = "dropped_future";
+    turn_->queue.restart();
+}
+
+// Operations that the code keeps where no frame reaches: in a global, or on the heap.
+void Engine::cancel_forgotten_steps() {
+    std::vector<detail::Slot*> forgotten;
+    steps_.each([&](const StepEntry& entry) {
+        if (entry.slot != nullptr) {
+            forgotten.push_back(entry.slot);
+        }
+    });
+    for (auto* const slot : forgotten) {
+        drop(*slot);
+        slot->cancelled = true;
+        slot->set_waiter(nullptr);
+    }
+}
+
+void Engine::end_completed(std::string output) {
+    end(history::OrchestrationCompleted{.output = output}, TurnStatus::completed, output);
+    if (parent_ && !replaying_) {
+        turn_->result.commit.orchestrator_items.emplace_back(
+            work::SubOrchCompleted{.parent_instance = parent_->instance,
+                                   .parent_execution_id = parent_->execution_id,
+                                   .parent_id = parent_->id,
+                                   .result = std::move(output)});
+    }
+}
+
+void Engine::end_failed(ErrorDetails details) {
+    end(history::OrchestrationFailed{.details = details},
+        is_cancellation(details) ? TurnStatus::cancelled : TurnStatus::failed,
+        display_text(details));
+    if (parent_ && !replaying_) {
+        turn_->result.commit.orchestrator_items.emplace_back(
+            work::SubOrchFailed{.parent_instance = parent_->instance,
+                                .parent_execution_id = parent_->execution_id,
+                                .parent_id = parent_->id,
+                                .details = details});
+    }
+    turn_->result.details = std::move(details);
+}
+
+void Engine::end_continued() {
+    close_code("orchestration_terminal_continued_as_new");
+    auto request = *std::exchange(turn_->continuation, std::nullopt);
+    work::ContinueAsNew next{.instance = instance_,
+                             .orchestration = handler_->name,
+                             .input = request.input,
+                             .version = std::move(request.version)};
+    if (status_) {
+        next.initial_custom_status = *status_;
+    }
+    if (parent_) {
+        next.parent_instance = parent_->instance;
+        next.parent_id = parent_->id;
+        next.parent_execution_id = parent_->execution_id;
+    }
+    end(history::OrchestrationContinuedAsNew{.input = request.input},
+        TurnStatus::continued_as_new,
+        std::move(request.input));
+    if (!replaying_ && !report_) {
+        send_on(std::move(next));
+    }
+}
+
+// What the instance was sent and has not read is the next execution's: queue messages travel in its
+// first event, up to a limit; the rest through the instance's own queue, in order of arrival.
+void Engine::send_on(work::ContinueAsNew next) {
+    auto& items = turn_->result.commit.orchestrator_items;
+    std::vector<WorkItem> rest;
+    if (mailboxes_) {
+        for (auto& unread : mailboxes_->unread()) {
+            if (unread.kind == detail::StepKind::event) {
+                rest.emplace_back(work::ExternalRaised{.instance = instance_,
+                                                       .name = std::move(unread.name),
+                                                       .data = std::move(unread.message.data)});
+            } else if (next.carry_forward_events.size() < limits_.carry_forward_messages) {
+                next.carry_forward_events.push_back(
+                    {.name = std::move(unread.name), .data = std::move(unread.message.data)});
+            } else {
+                rest.emplace_back(work::QueueMessage{.instance = instance_,
+                                                     .name = std::move(unread.name),
+                                                     .data = std::move(unread.message.data)});
+            }
+        }
+    }
+    items.emplace_back(std::move(next));
+    if (!rest.empty()) {
+        turn_->result.counters.requeued += rest.size();
+        remark(LogLevel::info,
+               std::to_string(rest.size()) + " unread messages sent on to the next execution");
+        items.insert(items.end(),
+                     std::make_move_iterator(rest.begin()),
+                     std::make_move_iterator(rest.end()));
+    }
+}
+
+void Engine::end(history::Kind kind, TurnStatus status, std::string output) {
+    if (decide(std::move(kind), {}).id == 0) {
+        return;
+    }
+    ended_ = true;
+    if (replaying_) {
+        return;
+    }
+    auto& result = turn_->result;
+    auto& metadata = result.commit.metadata;
+    result.status = status;
+    switch (status) {
+    case TurnStatus::completed:
+        metadata.status = ExecutionStatus::completed;
+        break;
+    case TurnStatus::continued_as_new:
+        metadata.status = ExecutionStatus::continued_as_new;
+        break;
+    case TurnStatus::failed:
+    case TurnStatus::cancelled:
+    case TurnStatus::running:
+    case TurnStatus::nondeterministic:
+        metadata.status = ExecutionStatus::failed;
+        break;
+    }
+    metadata.output = output;
+    result.output = std::move(output);
+    if (status != TurnStatus::continued_as_new) {
+        count_unread();
+    }
+}
+
+void Engine::count_unread() {
+    const auto unread = mailboxes_ ? mailboxes_->unread().size() : 0;
+    if (unread > 0) {
+        turn_->result.counters.unread += unread;
+        remark(LogLevel::warn,
+               std::to_string(unread) + " messages were never read: the orchestration has ended");
+    }
+}
+
+} // namespace durable::replay

@@ -1,0 +1,252 @@
+#include "replay/engine.hpp"
+
+#include "replay/end_execution.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace durable::replay {
+
+namespace {
+
+// Rough size of what the heap adds around a node of a map.
+constexpr std::size_t node_overhead = 48;
+
+bool is_start(const WorkItem& item) noexcept {
+    return std::holds_alternative<work::StartOrchestration>(item) ||
+           std::holds_alternative<work::ContinueAsNew>(item);
+}
+
+bool is_cancel(const WorkItem& item) noexcept {
+    return std::holds_alternative<work::CancelInstance>(item);
+}
+
+const WorkItem* find(std::span<const WorkItem> messages, bool (*wanted)(const WorkItem&)) {
+    const auto found = std::ranges::find_if(messages, wanted);
+    return found == messages.end() ? nullptr : &*found;
+}
+
+// The message that begins an execution. After the first one only ContinueAsNew can: a client's
+// start that overtakes it must not begin the instance anew (T-18).
+const WorkItem* find_start(std::span<const WorkItem> messages, std::uint64_t execution_id) {
+    const auto* const next = find(messages, [](const WorkItem& item) {
+        return std::holds_alternative<work::ContinueAsNew>(item);
+    });
+    return next != nullptr || execution_id > 1 ? next : find(messages, is_start);
+}
+
+} // namespace
+
+// Leaves no coroutine queued behind, whatever happened: a lost turn destroys the frames.
+class Engine::TurnScope {
+ public:
+    TurnScope(Engine& engine, Turn& turn, bool replaying) noexcept : engine_{engine} {
+        engine_.turn_ = &turn;
+        engine_.replaying_ = replaying;
+    }
+    TurnScope(const TurnScope&) = delete;
+    TurnScope& operator=(const TurnScope&) = delete;
+    ~TurnScope() {
+        if (engine_.report_ || !engine_.turn_->queue.empty()) {
+            engine_.inert_ = true;
+            engine_.root_.reset();
+        }
+        engine_.replaying_ = false;
+        engine_.turn_ = nullptr;
+    }
+
+ private:
+    Engine& engine_;
+};
+
+Engine::Engine(ExecutionSetup setup)
+    : handler_{std::move(setup.handler)},
+      instance_{std::move(setup.instance)},
+      execution_id_{setup.execution_id},
+      limits_{setup.limits} {
+    if (!setup.kv.empty()) {
+        kv_ = std::make_unique<KvSnapshot>(std::move(setup.kv));
+    }
+}
+
+// Outside of a turn: what the destructors of the frames drop is not a decision.
+Engine::~Engine() {
+    root_.reset();
+}
+
+bool Engine::replay(std::span<const HistoryEvent> history, ReplayMode mode) {
+    if (report_ || history.empty()) {
+        return report_ == nullptr;
+    }
+    if (mode == ReplayMode::resume && terminal_event(history) != nullptr) {
+        last_event_id_ = history.back().event_id;
+        ended_ = true;
+        return true;
+    }
+    Turn turn{*this};
+    turn.recorded = history;
+    const TurnScope scope{*this, turn, true};
+    replay_events();
+    return report_ == nullptr;
+}
+
+void Engine::replay_events() {
+    auto& turn = *turn_;
+    while (turn.next < turn.recorded.size() && !report_) {
+        skip_recorded_patches();
+        if (turn.next == turn.recorded.size()) {
+            return;
+        }
+        const auto& event = turn.recorded[turn.next];
+        if (!started_ && !std::holds_alternative<history::OrchestrationStarted>(event.kind)) {
+            report_corrupt(event.event_id,
+                           "corrupted history: first event must be OrchestrationStarted, not " +
+                               std::string{type_name(event.kind)});
+            return;
+        }
+        if (is_decision(event.kind)) {
+            report_missing(event);
+            return;
+        }
+        ++turn.next;
+        last_event_id_ = std::max(last_event_id_, event.event_id);
+        now_ms_ = event.timestamp_ms;
+        apply(event);
+        // Cancelled before it ran: code that runs makes a decision before it can be cancelled.
+        const bool never_ran = std::holds_alternative<history::OrchestrationStarted>(event.kind) &&
+                               turn.next < turn.recorded.size() &&
+                               std::holds_alternative<history::OrchestrationCancelRequested>(
+                                   turn.recorded[turn.next].kind);
+        if (never_ran) {
+            root_.reset();
+        }
+        settle();
+    }
+}
+
+TurnResult Engine::run(std::span<const WorkItem> messages, Instant now) {
+    Turn turn{*this};
+    const TurnScope scope{*this, turn, false};
+    now_ms_ = std::max(now_ms_, to_epoch_ms(now));
+    if (last_event_id_ == 0) {
+        begin(messages);
+    } else if (!report_) {
+        process_all(messages, nullptr);
+    }
+    return finish();
+}
+
+void Engine::begin(std::span<const WorkItem> messages) {
+    const auto* const start = find_start(messages, execution_id_);
+    if (start == nullptr) {
+        report_corrupt(0, "corrupted history: empty, and no message starts the execution");
+        return;
+    }
+    auto started = started_event(*start, handler_->version_text);
+    auto& metadata = turn_->result.commit.metadata;
+    metadata.orchestration_name = handler_->name;
+    metadata.orchestration_version = handler_->version_text;
+    metadata.parent_instance_id = started.parent_instance;
+    metadata.pinned_version = engine_version();
+
+    append_message(std::move(started), std::nullopt);
+    // A cancellation that is here already comes first: then the code never runs.
+    if (find(messages, is_cancel) != nullptr) {
+        root_.reset();
+    }
+    settle();
+    process_all(messages, start);
+}
+
+void Engine::process_all(std::span<const WorkItem> messages, const WorkItem* start) {
+    const auto* const cancel = find(messages, is_cancel);
+    if (cancel != nullptr && !ended_) {
+        process(*cancel);
+    }
+    for (const auto& message : messages) {
+        if (report_) {
+            return;
+        }
+        if (&message == start || (&message == cancel && ended_)) {
+            continue;
+        }
+        if (ended_) {
+            pass_on(message);
+        } else if (&message != cancel) {
+            process(message);
+        }
+    }
+}
+
+void Engine::run_to_rest() {
+    do {
+        turn_->queue.drain();
+        if (!spoiled()) {
+            record_dropped();
+        }
+    } while (!spoiled() && !turn_->queue.empty());
+}
+
+// After each message: lets the code run until it waits, and ends the execution when it is over.
+void Engine::settle() {
+    run_to_rest();
+    while (!report_ && !ended_) {
+        if (turn_->verdict) {
+            fail_with(*std::exchange(turn_->verdict, std::nullopt));
+        } else if (root_.exists() && root_.ready()) {
+            conclude();
+        } else if (turn_->continuation) {
+            end_continued();
+        } else {
+            break;
+        }
+        run_to_rest(); // compensations may have begun
+    }
+    if (!report_ && !ended_ && root_.exists() && armed_steps == 0) {
+        report({.kind = NondeterminismKind::stuck,
+                .difference = "the orchestration is unfinished but waits for no step"});
+    }
+}
+
+bool Engine::spoiled() const noexcept {
+    return report_ != nullptr || ended_ || turn_->verdict.has_value();
+}
+
+TurnResult Engine::finish() {
+    if (report_) {
+        TurnResult lost;
+        lost.status = TurnStatus::nondeterministic;
+        lost.nondeterminism = *report_;
+        lost.log = std::move(turn_->result.log);
+        return lost;
+    }
+    turn_->result.commit.execution_id = execution_id_;
+    return std::move(turn_->result);
+}
+
+std::size_t Engine::memory_bytes() const noexcept {
+    std::size_t bytes = sizeof(*this) + instance_.capacity() + steps_.memory_bytes();
+    bytes += static_cast<std::size_t>(std::max<std::ptrdiff_t>(frame_bytes, 0));
+    bytes += armed_steps * sizeof(detail::Slot);
+    if (mailboxes_) {
+        bytes += mailboxes_->memory_bytes();
+    }
+    if (kv_) {
+        for (const auto& [key, entry] : *kv_) {
+            bytes += node_overhead + sizeof(key) + sizeof(entry) + key.capacity() +
+                     entry.value.capacity();
+        }
+    }
+    return bytes;
+}
+
+RareState& Engine::rare() {
+    if (!rare_) {
+        rare_ = std::make_unique<RareState>();
+    }
+    return *rare_;
+}
+
+} // namespace durable::replay

@@ -1,0 +1,213 @@
+// Engine: the machine inside an Execution. It owns the coroutine frames, delivers messages to the
+// steps that wait for them, and turns what the code does into decisions: compared with history
+// while replaying, appended to it otherwise. Both ways run through the same functions, so that
+// every turn exercises the path that recovery depends on.
+//
+//     engine.cpp    a turn from outside: replay(), run(), coming to rest
+//     messages.cpp  messages and recorded events to steps
+//     steps.cpp     what the code does: schedule, drop, continue as new
+//     state.cpp     custom status, KV, patches, time, identity
+//     record.cpp    decisions: append or compare
+//     ending.cpp    completed, failed, cancelled, continued as new; compensation
+
+#pragma once
+
+#include "replay/decision.hpp"
+#include "replay/execution.hpp"
+#include "replay/mailbox.hpp"
+#include "replay/nondeterminism.hpp"
+#include "replay/step_table.hpp"
+#include "replay/turn.hpp"
+
+#include <durable/context.hpp>
+#include <durable/step.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace durable::replay {
+
+struct ParentLink {
+    std::string instance;
+    std::uint64_t id = 0;
+    std::uint64_t execution_id = 1;
+};
+
+struct Compensation {
+    std::string name;
+    std::string input;
+    std::string tag;
+    std::string session;
+    CallOptions options; // its views are replaced by the strings above
+    std::source_location where;
+};
+
+// What most executions never need.
+struct RareState {
+    std::vector<Compensation> compensations;
+    std::map<std::string, bool, std::less<>> patches;
+    std::vector<std::pair<Failure, ErrorDetails>> system_failures; // delivered to the code
+    std::optional<ErrorDetails> failure;                           // why the compensations run
+};
+
+class Engine final : public detail::Engine {
+ public:
+    explicit Engine(ExecutionSetup setup);
+    ~Engine() override;
+
+    bool replay(std::span<const HistoryEvent> history, ReplayMode mode);
+    [[nodiscard]] TurnResult run(std::span<const WorkItem> messages, Instant now);
+
+    [[nodiscard]] std::uint64_t last_event_id() const noexcept { return last_event_id_; }
+    [[nodiscard]] bool ended() const noexcept { return ended_; }
+    [[nodiscard]] const std::shared_ptr<const OrchestrationHandler>& handler() const noexcept {
+        return handler_;
+    }
+    [[nodiscard]] const NondeterminismReport* nondeterminism() const noexcept {
+        return report_.get();
+    }
+    [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+    // detail::Engine, for the code.
+    detail::Slot* schedule(const detail::StepRequest& request) override;
+    detail::Slot* schedule_retrying(const detail::StepRequest& request,
+                                    const CallOptions& options) override;
+    detail::Slot* continue_as_new(const detail::StepRequest& request) override;
+    std::string start_detached(const detail::StepRequest& request) override;
+    void release(detail::Slot* slot) noexcept override;
+    void compensate_with(const detail::StepRequest& request, const CallOptions& options) override;
+    void wrong_order(const detail::Slot& first, const detail::Slot& second) noexcept override;
+    void set_status(std::optional<std::string_view> status, std::source_location where) override;
+    [[nodiscard]] std::optional<std::string> status() const override;
+    void kv_set(std::string_view key, std::string value, std::source_location where) override;
+    void kv_clear(std::string_view key, std::source_location where) override;
+    void kv_clear_all(std::source_location where) override;
+    std::size_t kv_prune(Instant before, std::source_location where) override;
+    [[nodiscard]] const std::string* kv_find(std::string_view key) const override;
+    [[nodiscard]] std::map<std::string, std::string> kv_all() const override;
+    [[nodiscard]] bool patched(std::string_view id, std::source_location where) override;
+    [[nodiscard]] std::string new_uuid() override;
+    [[nodiscard]] Instant now() const noexcept override { return from_epoch_ms(now_ms_); }
+    [[nodiscard]] bool is_replaying() const noexcept override { return replaying_; }
+    void log(LogLevel level, std::string_view message, std::source_location where) override;
+    [[nodiscard]] const std::string& instance() const noexcept override { return instance_; }
+    [[nodiscard]] std::uint64_t execution_id() const noexcept override { return execution_id_; }
+    [[nodiscard]] const std::string& orchestration_name() const noexcept override;
+    [[nodiscard]] const std::string& orchestration_version() const noexcept override;
+
+ private:
+    struct Decided {
+        std::uint64_t id = 0;                   // 0: the turn is lost, nothing was decided
+        const HistoryEvent* recorded = nullptr; // replaying: what was recorded then
+    };
+
+    class TurnScope;
+
+    // engine.cpp
+    void replay_events();
+    void begin(std::span<const WorkItem> messages);
+    void process_all(std::span<const WorkItem> messages, const WorkItem* start);
+    void settle();
+    void run_to_rest();
+    [[nodiscard]] TurnResult finish();
+    [[nodiscard]] bool spoiled() const noexcept; // no decision counts any more
+
+    // messages.cpp
+    void process(const WorkItem& item);
+    void process_completion(std::uint64_t execution_id,
+                            std::uint64_t id,
+                            detail::StepKind kind,
+                            history::Kind event);
+    void second_start(const work::StartOrchestration& item);
+    void pass_on(const WorkItem& item);
+    void ignore(std::string_view why);
+    void append_message(history::Kind kind, std::optional<std::uint64_t> source);
+    void apply(const HistoryEvent& event);
+    void apply_start(const HistoryEvent& event, const history::OrchestrationStarted& started);
+    void apply_completion(const HistoryEvent& event,
+                          detail::StepKind kind,
+                          const std::string* result,
+                          const ErrorDetails* details);
+    void arrive(detail::StepKind kind, const std::string& name, std::string data);
+    void answer(Mailboxes::Match match);
+    void begin_code(std::string_view input);
+
+    // steps.cpp
+    [[nodiscard]] bool acceptable(const detail::StepRequest& request);
+    Decided decide_step(const detail::StepRequest& request, detail::Slot& slot);
+    void dispatch(const detail::StepRequest& request, const detail::Slot& slot);
+    void subscribe(detail::Slot& slot);
+    void drop(detail::Slot& slot) noexcept;
+
+    // record.cpp
+    Decided decide(history::Kind kind,
+                   std::source_location where,
+                   std::optional<std::uint64_t> source = std::nullopt);
+    Decided compare(const Decision& made, const std::source_location& where);
+    HistoryEvent& append(history::Kind kind,
+                         std::optional<std::uint64_t> source,
+                         const std::source_location& where);
+    void record_dropped();
+    void record_drop(const Dropped& dropped);
+    void skip_recorded_patches();
+    void report(NondeterminismReport report);
+    void report_missing(const HistoryEvent& event);
+    void report_corrupt(std::uint64_t event_id, std::string what);
+    void report_unmatched(std::string what);
+    void give_up(std::string sentence);
+
+    // ending.cpp
+    void conclude();
+    void fail_with(ErrorDetails details);
+    void close_code(std::string_view reason);
+    void end_completed(std::string output);
+    void end_failed(ErrorDetails details);
+    void end_continued();
+    void end(history::Kind kind, TurnStatus status, std::string output);
+    void send_on(work::ContinueAsNew next);
+    void count_unread();
+    [[nodiscard]] ErrorDetails details_of(const std::exception_ptr& thrown) const;
+    void cancel_forgotten_steps();
+
+    void remark(LogLevel level, std::string message);
+    RareState& rare();
+
+    std::shared_ptr<const OrchestrationHandler> handler_;
+    std::string instance_;
+    std::uint64_t execution_id_;
+    Limits limits_;
+
+    std::uint64_t last_event_id_ = 0;
+    std::uint64_t now_ms_ = 0;
+    std::uint64_t started_at_ms_ = 0;
+    std::uint64_t arrivals_ = 0;
+    std::uint32_t uuids_ = 0;
+    bool started_ = false;
+    bool replaying_ = false;
+    bool ended_ = false;
+    bool inert_ = false; // frames are destroyed without consequences
+
+    detail::RootTask root_;
+    StepTable steps_;
+    Turn* turn_ = nullptr;
+
+    // Allocated when needed: a parked execution should be small.
+    std::unique_ptr<ParentLink> parent_;
+    std::unique_ptr<Mailboxes> mailboxes_;
+    std::unique_ptr<KvSnapshot> kv_;
+    std::unique_ptr<std::string> status_;
+    std::unique_ptr<RareState> rare_;
+    std::unique_ptr<NondeterminismReport> report_;
+};
+
+} // namespace durable::replay

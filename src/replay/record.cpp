@@ -1,0 +1,205 @@
+// Decisions: appended to history when they are new, compared with it when they are not.
+
+#include "replay/engine.hpp"
+#include "replay/text.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace durable::replay {
+
+namespace {
+
+using detail::StepKind;
+
+history::Kind cancellation(StepKind kind, std::string reason) {
+    switch (kind) {
+    case StepKind::child:
+        return history::SubOrchestrationCancelRequested{std::move(reason)};
+    case StepKind::timer:
+        return history::TimerCancelRequested{std::move(reason)};
+    case StepKind::event:
+        return history::ExternalSubscribedCancelled{std::move(reason)};
+    case StepKind::queue:
+        return history::QueueSubscriptionCancelled{std::move(reason)};
+    case StepKind::activity:
+    case StepKind::retry:
+    case StepKind::never:
+        break;
+    }
+    return history::ActivityCancelRequested{std::move(reason)};
+}
+
+// What the child reads as the reason.
+std::string reason_for_child(std::string_view drop_reason) {
+    if (drop_reason == "dropped_future") {
+        return "parent dropped sub-orchestration future";
+    }
+    if (drop_reason == "orchestration_terminal_cancelled") {
+        return "parent canceled";
+    }
+    return "parent ended";
+}
+
+} // namespace
+
+Engine::Decided Engine::decide(history::Kind kind,
+                               std::source_location where,
+                               std::optional<std::uint64_t> source) {
+    record_dropped();
+    if (spoiled()) {
+        return {};
+    }
+    if (replaying_) {
+        return compare({.kind = std::move(kind), .source = source}, where);
+    }
+    return {.id = append(std::move(kind), source, where).event_id};
+}
+
+Engine::Decided Engine::compare(const Decision& made, const std::source_location& where) {
+    skip_recorded_patches();
+    auto& turn = *turn_;
+    const auto* const next = turn.next < turn.recorded.size() ? &turn.recorded[turn.next] : nullptr;
+    if (next == nullptr || !is_decision(next->kind)) {
+        report({.kind = NondeterminismKind::extra,
+                .event_id = next == nullptr ? 0 : next->event_id,
+                .expected =
+                    next == nullptr ? std::string{} : describe(next->kind, next->source_event_id),
+                .actual = describe(made.kind, made.source),
+                .actual_location = location_text(where)});
+        return {};
+    }
+    if (auto differs = difference(*next, made); !differs.empty()) {
+        report({.kind = NondeterminismKind::different,
+                .event_id = next->event_id,
+                .expected = describe(next->kind, next->source_event_id),
+                .expected_location = next->location,
+                .actual = describe(made.kind, made.source),
+                .actual_location = location_text(where),
+                .difference = std::move(differs)});
+        return {};
+    }
+    ++turn.next;
+    last_event_id_ = std::max(last_event_id_, next->event_id);
+    return {.id = next->event_id, .recorded = next};
+}
+
+HistoryEvent& Engine::append(history::Kind kind,
+                             std::optional<std::uint64_t> source,
+                             const std::source_location& where) {
+    auto& delta = turn_->result.commit.history_delta;
+    delta.push_back({.event_id = ++last_event_id_,
+                     .source_event_id = source,
+                     .instance_id = instance_,
+                     .execution_id = execution_id_,
+                     .timestamp_ms = now_ms_,
+                     .engine_version = engine_version_text(),
+                     .kind = std::move(kind),
+                     .location = location_text(where)});
+    return delta.back();
+}
+
+void Engine::record_dropped() {
+    if (turn_->dropped.empty() || spoiled()) {
+        return;
+    }
+    auto dropped = std::exchange(turn_->dropped, {});
+    std::ranges::sort(dropped, {}, &Dropped::id);
+    for (const auto& each : dropped) {
+        record_drop(each);
+    }
+    // A message that was given to a dropped wait, but not looked at, goes back to where it was.
+    for (auto& each : dropped) {
+        if (each.has_message) {
+            answer(mailboxes_->deliver(
+                each.kind, each.name, {.sequence = each.sequence, .data = std::move(each.data)}));
+        }
+    }
+}
+
+void Engine::record_drop(const Dropped& dropped) {
+    const auto decided = decide(
+        cancellation(dropped.kind, std::string{turn_->drop_reason}), dropped.where, dropped.id);
+    if (decided.id == 0 || replaying_) {
+        return;
+    }
+    auto& result = turn_->result;
+    if (dropped.kind == StepKind::activity) {
+        const auto reads = std::erase_if(result.kv_reads,
+                                         [&](const KvRead& each) { return each.id == dropped.id; });
+        if (reads == 0) {
+            result.commit.cancelled_activities.push_back(
+                {.instance = instance_, .execution_id = execution_id_, .activity_id = dropped.id});
+        }
+    } else if (dropped.kind == StepKind::timer) {
+        result.commit.cancelled_timers.push_back(dropped.id);
+    } else if (dropped.kind == StepKind::child) {
+        result.commit.orchestrator_items.emplace_back(work::CancelInstance{
+            .instance = dropped.child, .reason = reason_for_child(turn_->drop_reason)});
+    }
+}
+
+// Markers of patches stand for themselves: each makes patched() answer true. Code that no longer
+// asks has outlived the patch.
+void Engine::skip_recorded_patches() {
+    auto& turn = *turn_;
+    while (turn.next < turn.recorded.size()) {
+        const auto& event = turn.recorded[turn.next];
+        const auto* const marker = std::get_if<history::PatchMarked>(&event.kind);
+        if (marker == nullptr) {
+            return;
+        }
+        rare().patches.insert_or_assign(marker->id, true);
+        last_event_id_ = std::max(last_event_id_, event.event_id);
+        ++turn.next;
+    }
+}
+
+// The first finding counts: what follows is its consequence.
+void Engine::report(NondeterminismReport report) {
+    if (report_) {
+        return;
+    }
+    report.orchestration = handler_->name + " " + handler_->version_text;
+    report.instance = instance_;
+    report.execution_id = execution_id_;
+    report.advice = advice_for(report.kind);
+    report_ = std::make_unique<NondeterminismReport>(std::move(report));
+    turn_->queue.stop();
+}
+
+void Engine::report_missing(const HistoryEvent& event) {
+    report({.kind = NondeterminismKind::missing,
+            .event_id = event.event_id,
+            .expected = describe(event.kind, event.source_event_id),
+            .expected_location = event.location});
+}
+
+void Engine::report_corrupt(std::uint64_t event_id, std::string what) {
+    report(
+        {.kind = NondeterminismKind::corrupt, .event_id = event_id, .difference = std::move(what)});
+}
+
+void Engine::report_unmatched(std::string what) {
+    report({.kind = NondeterminismKind::unmatched, .difference = std::move(what)});
+}
+
+// The engine's own verdict: what the code asked for cannot be stored.
+void Engine::give_up(std::string sentence) {
+    if (!turn_->verdict) {
+        turn_->verdict = details::Application{
+            .kind = details::ApplicationKind::orchestration_failed, .message = std::move(sentence)};
+        turn_->queue.stop();
+    }
+}
+
+void Engine::remark(LogLevel level, std::string message) {
+    if (!replaying_) {
+        turn_->result.log.push_back(
+            {.level = level, .from_user = false, .message = std::move(message)});
+    }
+}
+
+} // namespace durable::replay

@@ -1,0 +1,154 @@
+#include "replay/retry.hpp"
+
+#include "replay/engine.hpp"
+#include "replay/failure.hpp"
+#include "replay/slots.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+namespace durable {
+
+Duration RetryPolicy::delay_after(int failures) const noexcept {
+    const auto count = static_cast<double>(std::max(failures, 1));
+    const auto first = static_cast<double>(std::max(first_delay, Duration::zero()).count());
+    double delay = 0;
+    switch (backoff) {
+    case Backoff::none:
+        return Duration::zero();
+    case Backoff::fixed:
+        return std::max(first_delay, Duration::zero());
+    case Backoff::linear:
+        delay = first * count;
+        break;
+    case Backoff::exponential:
+        delay = first * std::pow(multiplier, count - 1);
+        break;
+    }
+    // Also catches infinity and NaN, which a long series of failures can reach.
+    const auto most = static_cast<double>(max_delay.count());
+    return delay >= 0 && delay < most ? Duration{static_cast<Duration::rep>(delay)} : max_delay;
+}
+
+} // namespace durable
+
+namespace durable::replay {
+
+namespace {
+
+Failure timed_out() {
+    return {.kind = std::string{failure_kind::timed_out},
+            .message = "timeout: activity timed out",
+            .retryable = true};
+}
+
+Operation<std::string> attempt(Context ctx, const RetryPlan& plan) {
+    return ctx.call_raw(
+        plan.name, plan.input, {.tag = plan.tag, .session = plan.session}, plan.where);
+}
+
+std::string retry_remark(const RetryPlan& plan, int attempt_number, const Failure& failure) {
+    const auto session = plan.session.empty() ? "" : " (session=" + plan.session + ")";
+    return "Activity '" + plan.name + "'" + session + " attempt " + std::to_string(attempt_number) +
+           "/" + std::to_string(plan.retry.max_attempts) + " failed: " + failure.message +
+           ". Retrying...";
+}
+
+// One attempt with its own time limit: nullopt when the time ran out.
+detail::Within<Operation<std::string>::AsResult> within(Operation<std::string> call,
+                                                        Operation<void> limit) {
+    return {std::move(call).as_result(), std::move(limit)};
+}
+
+} // namespace
+
+Task<Outcome<std::string>> attempts(Context ctx,
+                                    RetryPlan plan,
+                                    Operation<std::string> first,
+                                    std::optional<Operation<void>> first_limit) {
+    auto call = std::move(first);
+    auto limit = std::move(first_limit);
+    for (int number = 1;; ++number) {
+        Outcome<std::string> outcome;
+        if (limit) {
+            auto limited_call = within(std::move(call), *std::move(limit));
+            auto in_time = co_await limited_call;
+            if (in_time) {
+                outcome = *std::move(in_time);
+            } else {
+                outcome = std::unexpected{timed_out()};
+            }
+        } else {
+            auto plain_call = std::move(call).as_result();
+            outcome = co_await plain_call;
+        }
+        const bool again = !outcome && number < plan.retry.max_attempts &&
+                           (!plan.retry.only_retryable || outcome.error().retryable);
+        if (!again) {
+            co_return outcome;
+        }
+        ctx.log(LogLevel::warn, retry_remark(plan, number, outcome.error()), plan.where);
+        const auto pause = plan.retry.delay_after(number);
+        if (pause > Duration::zero()) {
+            auto timer = ctx.sleep(pause, plan.where);
+            co_await timer;
+        }
+        call = attempt(ctx, plan);
+        limit.reset();
+        if (plan.timeout != no_timeout) {
+            limit.emplace(ctx.sleep(plan.timeout, plan.where));
+        }
+    }
+}
+
+Task<Outcome<std::string>> limited(Task<Outcome<std::string>> work, Operation<void> total_limit) {
+    auto first = co_await race{std::move(work), std::move(total_limit)};
+    if (first.index() == 0) {
+        co_return std::get<0>(std::move(first));
+    }
+    co_return std::unexpected{timed_out()};
+}
+
+void RetrySlot::finished(Waiter& self, detail::Source&) noexcept {
+    auto& slot = static_cast<RetrySlot&>(self);
+    try {
+        auto outcome = slot.loop.take();
+        if (outcome) {
+            slot.text = *std::move(outcome);
+        } else {
+            slot.failure = std::make_unique<Failure>(std::move(outcome.error()));
+        }
+    } catch (const std::exception& error) {
+        slot.failure = std::make_unique<Failure>(
+            Failure{.kind = std::string{failure_kind::panicked}, .message = error.what()});
+    }
+    make_ready(slot, slot.failure != nullptr);
+}
+
+detail::Slot* Engine::schedule_retrying(const detail::StepRequest& request,
+                                        const CallOptions& options) {
+    if (options.retry.max_attempts < 1) {
+        give_up("activity '" + std::string{request.name} + "': max_attempts must be at least 1");
+    }
+    const Context ctx{*this};
+    auto* const first_slot = schedule(request);
+    Operation<std::string> first{first_slot};
+    const auto first_step = first_slot->event_id;
+    std::optional<Operation<void>> limit;
+    if (options.timeout != no_timeout) {
+        limit.emplace(ctx.sleep(options.timeout, request.where));
+    }
+    std::optional<Operation<void>> total;
+    if (options.total_timeout != no_timeout) {
+        total.emplace(ctx.sleep(options.total_timeout, request.where));
+    }
+    auto loop = attempts(ctx, RetryPlan{request, options}, std::move(first), std::move(limit));
+    if (total) {
+        loop = limited(std::move(loop), *std::move(total));
+    }
+    return new RetrySlot{*this, first_step, std::move(loop), request.where};
+}
+
+} // namespace durable::replay

@@ -1,0 +1,49 @@
+// Calls with retries and timeouts, as coroutines over ordinary steps: each attempt, each pause and
+// each time limit is an event of its own, and timers that are no longer needed are cancelled.
+
+#pragma once
+
+#include <durable/context.hpp>
+#include <durable/operation.hpp>
+#include <durable/options.hpp>
+#include <durable/result.hpp>
+#include <durable/task.hpp>
+
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+
+namespace durable::replay {
+
+// Everything an attempt needs. A class with a constructor, because g++ 12 breaks aggregates that
+// are coroutine parameters.
+class RetryPlan {
+ public:
+    RetryPlan(const detail::StepRequest& request, const CallOptions& options)
+        : name{request.name},
+          input{request.input},
+          tag{request.tag},
+          session{request.session},
+          retry{options.retry},
+          timeout{options.timeout},
+          where{request.where} {}
+
+    std::string name;
+    std::string input;
+    std::string tag;
+    std::string session;
+    RetryPolicy retry;
+    Duration timeout;
+    std::source_location where;
+};
+
+// The steps are made by the caller, so that they are scheduled when the call is made.
+[[nodiscard]] Task<Outcome<std::string>> attempts(Context ctx,
+                                                  RetryPlan plan,
+                                                  Operation<std::string> first,
+                                                  std::optional<Operation<void>> first_limit);
+[[nodiscard]] Task<Outcome<std::string>> limited(Task<Outcome<std::string>> work,
+                                                 Operation<void> total_limit);
+
+} // namespace durable::replay

@@ -1,0 +1,52 @@
+// Slots that carry more than a result.
+
+#pragma once
+
+#include <durable/operation.hpp>
+#include <durable/result.hpp>
+#include <durable/step.hpp>
+#include <durable/task.hpp>
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <utility>
+
+namespace durable::replay {
+
+// A wait for a message from outside. Remembers what a message needs to be handed back.
+struct WaitSlot : detail::Slot {
+    WaitSlot(detail::Engine& owner,
+             detail::StepKind step,
+             std::string_view waits_for,
+             std::source_location location)
+        : Slot{owner, step, location}, name{waits_for} {}
+
+    std::string name;
+    std::uint64_t sequence = 0;
+};
+
+// A call with retries: several steps that look like one. The loop is a coroutine of our own.
+struct RetrySlot : detail::Slot, detail::Waiter {
+    RetrySlot(detail::Engine& owner,
+              std::uint64_t first_step,
+              Task<Outcome<std::string>> attempts,
+              std::source_location location)
+        : Slot{owner, detail::StepKind::retry, location},
+          Waiter{&finished},
+          loop{std::move(attempts)} {
+        event_id = first_step;
+        loop.source()->set_waiter(this);
+        loop.start();
+    }
+
+    Task<Outcome<std::string>> loop;
+
+ private:
+    static void finished(Waiter& self, detail::Source&) noexcept;
+};
+
+// Destroys a slot as what it is.
+void destroy(detail::Slot* slot) noexcept;
+
+} // namespace durable::replay

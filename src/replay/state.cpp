@@ -1,0 +1,193 @@
+// Custom status, KV, patches, time, identity: what the code reads and writes besides its steps.
+
+#include "replay/engine.hpp"
+#include "replay/text.hpp"
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace durable::replay {
+
+namespace {
+
+std::string over_limit(std::string what, std::size_t size, std::size_t limit) {
+    return std::move(what) + " (" + std::to_string(size) + " bytes) exceeds limit (" +
+           std::to_string(limit) + " bytes)";
+}
+
+} // namespace
+
+void Engine::set_status(std::optional<std::string_view> status, std::source_location where) {
+    if (spoiled()) {
+        return;
+    }
+    if (status && !replaying_) {
+        if (status->size() > limits_.custom_status_bytes) {
+            give_up(over_limit("Custom status size", status->size(), limits_.custom_status_bytes));
+            return;
+        }
+        if (!is_utf8(*status)) {
+            give_up("the custom status must be UTF-8 text");
+            return;
+        }
+    }
+    history::CustomStatusUpdated update;
+    if (status) {
+        update.status = std::string{*status};
+    }
+    const auto decided = decide(update, where);
+    if (decided.id == 0) {
+        return;
+    }
+    if (decided.recorded != nullptr) { // the recorded text counts
+        update = std::get<history::CustomStatusUpdated>(decided.recorded->kind);
+    }
+    status_ = update.status ? std::make_unique<std::string>(*std::move(update.status)) : nullptr;
+}
+
+std::optional<std::string> Engine::status() const {
+    return status_ ? std::optional{*status_} : std::nullopt;
+}
+
+void Engine::kv_set(std::string_view key, std::string value, std::source_location where) {
+    if (spoiled()) {
+        return;
+    }
+    if (!kv_) {
+        kv_ = std::make_unique<KvSnapshot>();
+    }
+    if (!replaying_) {
+        // Every key of the instance counts: those of earlier turns and executions too (T-11).
+        const auto count = kv_->size() + (kv_->contains(key) ? 0U : 1U);
+        if (value.size() > limits_.kv_value_bytes) {
+            give_up(over_limit(
+                "KV value for key '" + printable(key) + "'", value.size(), limits_.kv_value_bytes));
+            return;
+        }
+        if (count > limits_.kv_keys) {
+            give_up("KV key count (" + std::to_string(count) + ") exceeds limit (" +
+                    std::to_string(limits_.kv_keys) + ")");
+            return;
+        }
+        if (!is_utf8(key) || !is_utf8(value)) {
+            give_up("KV key '" + printable(key) + "': key and value must be UTF-8 text");
+            return;
+        }
+    }
+    const auto decided = decide(history::KeyValueSet{.key = std::string{key},
+                                                     .value = value,
+                                                     .last_updated_at_ms = now_ms_},
+                                where);
+    if (decided.id == 0) {
+        return;
+    }
+    // The recorded time counts, so that prune() decides the same on every replay (T-10).
+    const auto time =
+        decided.recorded == nullptr
+            ? now_ms_
+            : std::get<history::KeyValueSet>(decided.recorded->kind).last_updated_at_ms;
+    kv_->insert_or_assign(std::string{key},
+                          KvEntry{.value = std::move(value), .last_updated_at_ms = time});
+}
+
+void Engine::kv_clear(std::string_view key, std::source_location where) {
+    if (spoiled()) {
+        return;
+    }
+    if (!replaying_ && !is_utf8(key)) {
+        give_up("KV key '" + printable(key) + "' must be UTF-8 text");
+        return;
+    }
+    if (decide(history::KeyValueCleared{.key = std::string{key}}, where).id != 0 && kv_) {
+        if (const auto found = kv_->find(key); found != kv_->end()) {
+            kv_->erase(found);
+        }
+    }
+}
+
+void Engine::kv_clear_all(std::source_location where) {
+    if (decide(history::KeyValuesCleared{}, where).id != 0) {
+        kv_.reset();
+    }
+}
+
+// In the order of keys: a hash map's order would differ from run to run (T-09).
+std::size_t Engine::kv_prune(Instant before, std::source_location where) {
+    std::vector<std::string> old;
+    if (kv_) {
+        for (const auto& [key, entry] : *kv_) {
+            if (entry.last_updated_at_ms < to_epoch_ms(before)) {
+                old.push_back(key);
+            }
+        }
+    }
+    for (const auto& key : old) {
+        kv_clear(key, where);
+    }
+    return old.size();
+}
+
+const std::string* Engine::kv_find(std::string_view key) const {
+    if (!kv_) {
+        return nullptr;
+    }
+    const auto found = kv_->find(key);
+    return found == kv_->end() ? nullptr : &found->second.value;
+}
+
+std::map<std::string, std::string> Engine::kv_all() const {
+    std::map<std::string, std::string> all;
+    if (kv_) {
+        for (const auto& [key, entry] : *kv_) {
+            all.emplace_hint(all.end(), key, entry.value);
+        }
+    }
+    return all;
+}
+
+bool Engine::patched(std::string_view id, std::source_location where) {
+    record_dropped();
+    if (replaying_) {
+        skip_recorded_patches();
+    }
+    auto& patches = rare().patches;
+    if (const auto known = patches.find(id); known != patches.end()) {
+        return known->second;
+    }
+    if (!replaying_ && !is_utf8(id)) {
+        give_up("patched(): the id must be UTF-8 text");
+        return false;
+    }
+    // While replaying, a missing marker means that the old code went past here.
+    const bool is_new =
+        !replaying_ && decide(history::PatchMarked{.id = std::string{id}}, where).id != 0;
+    patches.emplace(id, is_new);
+    return is_new;
+}
+
+std::string Engine::new_uuid() {
+    return derived_uuid({.instance = instance_,
+                         .execution_id = execution_id_,
+                         .started_at_ms = started_at_ms_,
+                         .counter = ++uuids_});
+}
+
+void Engine::log(LogLevel level, std::string_view message, std::source_location where) {
+    if (!replaying_ && turn_ != nullptr) {
+        turn_->result.log.push_back({.level = level,
+                                     .from_user = true,
+                                     .message = std::string{message},
+                                     .location = location_text(where)});
+    }
+}
+
+const std::string& Engine::orchestration_name() const noexcept {
+    return handler_->name;
+}
+
+const std::string& Engine::orchestration_version() const noexcept {
+    return handler_->version_text;
+}
+
+} // namespace durable::replay

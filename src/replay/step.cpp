@@ -1,0 +1,113 @@
+#include <durable/step.hpp>
+#include <durable/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace durable::detail {
+
+namespace {
+
+// One turn runs on a thread at a time; whatever coroutine code runs there belongs to it.
+thread_local RunQueue* current_queue = nullptr;
+
+} // namespace
+
+RunQueue::RunQueue(Engine& engine) noexcept
+    : engine_{engine}, outer_{std::exchange(current_queue, this)} {}
+
+RunQueue::~RunQueue() {
+    current_queue = outer_;
+}
+
+RunQueue* RunQueue::current() noexcept {
+    return current_queue;
+}
+
+void RunQueue::push(PromiseBase& coroutine) {
+    coroutine.place_ = static_cast<std::uint32_t>(ready_.size());
+    coroutine.queued_ = true;
+    ready_.push_back(&coroutine);
+}
+
+void RunQueue::remove(PromiseBase& coroutine) noexcept {
+    ready_[coroutine.place_] = nullptr;
+    coroutine.queued_ = false;
+}
+
+void RunQueue::drain() {
+    while (!ready_.empty() && !stopped_) {
+        auto* const next = ready_.back();
+        ready_.pop_back();
+        if (next != nullptr) {
+            next->queued_ = false;
+            next->frame_.resume();
+        }
+    }
+}
+
+void make_ready(Source& source, bool failed) noexcept {
+    source.order = ++RunQueue::current()->engine().last_order;
+    source.failed = failed;
+    if (auto* const waiter = source.waiter) {
+        source.set_waiter(nullptr);
+        waiter->on_ready(*waiter, source);
+    }
+}
+
+// Out of line: g++ 12 takes an inlined pair of these for a mismatched new and delete.
+void* allocate_frame(std::size_t bytes) {
+    auto* const frame = ::operator new(bytes);
+    if (current_queue != nullptr) {
+        current_queue->engine().frame_bytes += static_cast<std::ptrdiff_t>(bytes);
+    }
+    return frame;
+}
+
+void free_frame(void* frame, std::size_t bytes) noexcept {
+    if (current_queue != nullptr) {
+        current_queue->engine().frame_bytes -= static_cast<std::ptrdiff_t>(bytes);
+    }
+    ::operator delete(frame);
+}
+
+Outcome<std::string> take_result(Slot* slot) {
+    if (slot == nullptr) {
+        throw_moved_from();
+    }
+    if (std::exchange(slot->taken, true)) {
+        throw_already_awaited();
+    }
+    if (slot->failed) {
+        return std::unexpected{std::move(*slot->failure)};
+    }
+    return std::move(slot->text);
+}
+
+void throw_already_awaited() {
+    throw std::logic_error{"this operation is awaited a second time: each has one result, for one "
+                           "waiter"};
+}
+
+void throw_moved_from() {
+    throw std::logic_error{"this operation or task is empty: it was moved away or cancelled"};
+}
+
+void throw_outside_of_turn() {
+    throw std::logic_error{"a durable::Task runs only inside an orchestration"};
+}
+
+Source& checked_source(Source* source) {
+    if (source == nullptr) {
+        throw_moved_from();
+    }
+    if (source->waiter != nullptr || source->taken) {
+        throw_already_awaited();
+    }
+    return *source;
+}
+
+} // namespace durable::detail

@@ -1,0 +1,321 @@
+// What the code does: steps it makes and drops.
+
+#include "replay/end_execution.hpp"
+#include "replay/engine.hpp"
+#include "replay/slots.hpp"
+#include "replay/text.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace durable::replay {
+
+namespace {
+
+using detail::Slot;
+using detail::StepKind;
+using detail::StepRequest;
+
+// How the reference names it on the wire.
+constexpr std::string_view kv_read_activity = "__duroxide_syscall:get_kv_value";
+
+constexpr std::string_view child_prefix = "sub::";
+
+std::optional<std::string> unless_empty(std::string_view text) {
+    return text.empty() ? std::nullopt : std::optional{std::string{text}};
+}
+
+std::unique_ptr<Slot> make_slot(Engine& engine, const StepRequest& request) {
+    if (request.kind == StepKind::event || request.kind == StepKind::queue) {
+        return std::make_unique<WaitSlot>(engine, request.kind, request.name, request.where);
+    }
+    return std::make_unique<Slot>(engine, request.kind, request.where);
+}
+
+} // namespace
+
+std::string child_instance(std::string_view parent, std::string_view recorded) {
+    return recorded.starts_with(child_prefix) ? std::string{parent} + "::" + std::string{recorded}
+                                              : std::string{recorded};
+}
+
+void destroy(Slot* slot) noexcept {
+    switch (slot->kind) {
+    case StepKind::event:
+    case StepKind::queue:
+        delete static_cast<WaitSlot*>(slot);
+        return;
+    case StepKind::retry:
+        delete static_cast<RetrySlot*>(slot);
+        return;
+    case StepKind::activity:
+    case StepKind::child:
+    case StepKind::timer:
+    case StepKind::never:
+        break;
+    }
+    delete slot;
+}
+
+Slot* Engine::schedule(const StepRequest& request) {
+    auto slot = make_slot(*this, request);
+    record_dropped();
+    if (spoiled() || !acceptable(request)) {
+        return slot.release(); // never completes: the turn is lost or the execution over
+    }
+    const auto decided = decide_step(request, *slot);
+    if (decided.id == 0) {
+        return slot.release();
+    }
+    slot->event_id = decided.id;
+    slot->child_policy = request.child_policy;
+    if (!steps_.add(decided.id, slot->kind, slot.get())) {
+        report_corrupt(decided.id, "corrupted history: two steps with the same id");
+        return slot.release();
+    }
+    if (!replaying_) {
+        dispatch(request, *slot);
+    }
+    if (slot->kind == StepKind::event || slot->kind == StepKind::queue) {
+        if (!mailboxes_) {
+            mailboxes_ = std::make_unique<Mailboxes>();
+        }
+        answer(mailboxes_->subscribe(*slot, static_cast<WaitSlot&>(*slot).name));
+    }
+    return slot.release();
+}
+
+bool Engine::acceptable(const StepRequest& request) {
+    if (replaying_) {
+        return true; // it was accepted then
+    }
+    const auto name = std::string{request.name.substr(0, 128)};
+    if (request.tag.size() > limits_.tag_bytes) {
+        give_up("Activity '" + name + "' tag size (" + std::to_string(request.tag.size()) +
+                " bytes) exceeds limit (" + std::to_string(limits_.tag_bytes) + " bytes)");
+        return false;
+    }
+    if (request.child_id.starts_with(child_prefix)) {
+        give_up("child '" + name + "': ids that begin with 'sub::' are the library's own");
+        return false;
+    }
+    for (const auto text : {request.name,
+                            request.input,
+                            request.tag,
+                            request.session,
+                            request.child_id,
+                            request.version}) {
+        if (!is_utf8(text)) {
+            give_up("'" + printable(name) + "': name, input and options must be UTF-8 text");
+            return false;
+        }
+    }
+    return true;
+}
+
+Engine::Decided Engine::decide_step(const StepRequest& request, Slot& slot) {
+    const auto name = std::string{request.name};
+    switch (request.kind) {
+    case StepKind::activity:
+        return decide(history::ActivityScheduled{.name = name,
+                                                 .input = std::string{request.input},
+                                                 .session_id = unless_empty(request.session),
+                                                 .tag = unless_empty(request.tag)},
+                      request.where);
+    case StepKind::timer:
+        return decide(history::TimerCreated{.fire_at_ms = to_epoch_ms(request.fire_at)},
+                      request.where);
+    case StepKind::event:
+        return decide(history::ExternalSubscribed{.name = name}, request.where);
+    case StepKind::queue:
+        return decide(history::QueueSubscribed{.name = name}, request.where);
+    case StepKind::child: {
+        auto id = std::string{request.child_id};
+        if (id.empty() && !replaying_) {
+            id = std::string{child_prefix} + std::to_string(execution_id_) + "_" +
+                 std::to_string(last_event_id_ + 1);
+        }
+        const auto decided = decide(
+            history::SubOrchestrationScheduled{
+                .name = name, .instance = id, .input = std::string{request.input}},
+            request.where);
+        if (decided.recorded != nullptr) {
+            id = std::get<history::SubOrchestrationScheduled>(decided.recorded->kind).instance;
+        }
+        slot.text = child_instance(instance_, id);
+        return decided;
+    }
+    case StepKind::retry:
+    case StepKind::never:
+        break;
+    }
+    return {};
+}
+
+// A new step becomes work for somebody.
+void Engine::dispatch(const StepRequest& request, const Slot& slot) {
+    auto& result = turn_->result;
+    if (request.reads_kv) {
+        result.kv_reads.push_back({.id = slot.event_id,
+                                   .instance = std::string{request.kv_instance},
+                                   .key = std::string{request.kv_key}});
+    } else if (request.kind == StepKind::activity) {
+        result.commit.worker_items.emplace_back(
+            work::ActivityExecute{.instance = instance_,
+                                  .execution_id = execution_id_,
+                                  .id = slot.event_id,
+                                  .name = std::string{request.name},
+                                  .input = std::string{request.input},
+                                  .session_id = unless_empty(request.session),
+                                  .tag = unless_empty(request.tag),
+                                  .orchestration = handler_->name,
+                                  .orchestration_version = handler_->version_text});
+    } else if (request.kind == StepKind::timer) {
+        result.commit.orchestrator_items.emplace_back(
+            work::TimerFired{.instance = instance_,
+                             .execution_id = execution_id_,
+                             .id = slot.event_id,
+                             .fire_at_ms = to_epoch_ms(request.fire_at)});
+    } else if (request.kind == StepKind::child) {
+        result.commit.orchestrator_items.emplace_back(
+            work::StartOrchestration{.instance = slot.text,
+                                     .orchestration = std::string{request.name},
+                                     .input = std::string{request.input},
+                                     .version = unless_empty(request.version),
+                                     .parent_instance = instance_,
+                                     .parent_id = slot.event_id,
+                                     .execution_id = 1,
+                                     .parent_execution_id = execution_id_});
+    }
+}
+
+std::string Engine::start_detached(const StepRequest& request) {
+    record_dropped();
+    auto id = std::string{request.child_id};
+    if (spoiled() || !acceptable(request)) {
+        return id;
+    }
+    if (id.empty() && !replaying_) {
+        id = instance_ + "::detached::" + std::to_string(execution_id_) + "_" +
+             std::to_string(last_event_id_ + 1);
+    }
+    const auto decided = decide(history::OrchestrationChained{.name = std::string{request.name},
+                                                              .instance = id,
+                                                              .input = std::string{request.input}},
+                                request.where);
+    if (decided.recorded != nullptr) {
+        return std::get<history::OrchestrationChained>(decided.recorded->kind).instance;
+    }
+    if (decided.id != 0) {
+        turn_->result.commit.orchestrator_items.emplace_back(
+            work::StartOrchestration{.instance = id,
+                                     .orchestration = std::string{request.name},
+                                     .input = std::string{request.input},
+                                     .version = unless_empty(request.version)});
+    }
+    return id;
+}
+
+Slot* Engine::continue_as_new(const StepRequest& request) {
+    auto slot = std::make_unique<Slot>(*this, StepKind::never, request.where);
+    record_dropped();
+    if (spoiled() || turn_->continuation || !acceptable(request)) {
+        return slot.release(); // the first request counts
+    }
+    if (request.name != handler_->name) {
+        give_up("continue_as_new continues '" + handler_->name + "', not '" +
+                std::string{request.name} + "'");
+        return slot.release();
+    }
+    turn_->continuation = ContinueRequest{.input = std::string{request.input},
+                                          .version = unless_empty(request.version),
+                                          .where = request.where};
+    return slot.release();
+}
+
+void Engine::compensate_with(const StepRequest& request, const CallOptions& options) {
+    rare().compensations.push_back({.name = std::string{request.name},
+                                    .input = std::string{request.input},
+                                    .tag = std::string{options.tag},
+                                    .session = std::string{options.session},
+                                    .options = options,
+                                    .where = request.where});
+}
+
+void Engine::wrong_order(const Slot& first, const Slot& second) noexcept {
+    report({.kind = NondeterminismKind::order,
+            .actual_location = location_text(second.where),
+            .difference = "the operands of a combinator were evaluated from right to left: step " +
+                          std::to_string(first.event_id) + ", written first, was made after step " +
+                          std::to_string(second.event_id)});
+}
+
+void Engine::release(Slot* slot) noexcept {
+    if (turn_ != nullptr && !inert_ && !slot->cancelled) {
+        drop(*slot);
+    }
+    if (turn_ == nullptr || inert_) {
+        if (auto* const entry = slot->event_id != 0 ? steps_.find(slot->event_id) : nullptr;
+            entry != nullptr && entry->slot == slot) {
+            entry->slot = nullptr;
+        }
+    }
+    destroy(slot);
+}
+
+// An operation was dropped during a turn. If it was unfinished, that is a decision.
+void Engine::drop(Slot& slot) noexcept {
+    const bool is_wait = slot.kind == StepKind::event || slot.kind == StepKind::queue;
+    if (slot.event_id == 0 || slot.kind == StepKind::retry || slot.kind == StepKind::never ||
+        (slot.ready() && (!is_wait || slot.taken))) {
+        return;
+    }
+    Dropped dropped{.id = slot.event_id, .kind = slot.kind, .where = slot.where};
+    if (is_wait) {
+        auto& wait = static_cast<WaitSlot&>(slot);
+        if (slot.ready()) {
+            dropped.has_message = true;
+            dropped.sequence = wait.sequence;
+            dropped.data = std::move(wait.text);
+        } else {
+            mailboxes_->unsubscribe(wait, wait.name);
+        }
+        dropped.name = std::move(wait.name);
+    } else if (slot.kind == StepKind::child) {
+        dropped.child = std::move(slot.text);
+    }
+    if (auto* const entry = steps_.find(slot.event_id)) {
+        if (is_wait) {
+            steps_.close(*entry); // nothing else will answer it
+        } else {
+            entry->slot = nullptr; // its answer may still come
+        }
+    }
+    if (slot.kind != StepKind::child || slot.child_policy == ChildPolicy::cancel) {
+        turn_->dropped.push_back(std::move(dropped));
+    }
+}
+
+} // namespace durable::replay
+
+namespace durable::detail {
+
+Slot* read_kv_of(Engine& engine,
+                 std::string_view instance,
+                 std::string_view key,
+                 std::source_location where) {
+    if (!replay::is_utf8(instance) || !replay::is_utf8(key)) {
+        throw std::invalid_argument{"kv().of(): instance and key must be UTF-8 text"};
+    }
+    const auto input = replay::kv_read_input(instance, key);
+    return engine.schedule({.kind = StepKind::activity,
+                            .name = replay::kv_read_activity,
+                            .input = input,
+                            .reads_kv = true,
+                            .kv_instance = instance,
+                            .kv_key = key,
+                            .where = where});
+}
+
+} // namespace durable::detail

@@ -1,0 +1,125 @@
+#include "replay/text.hpp"
+
+#include "model/json_text.hpp"
+#include "model/json_writer.hpp"
+#include "replay/turn_result.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace durable::replay {
+
+namespace {
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+// The length of the valid character at `at`; 0 when it is none.
+std::size_t character_length(const char* at, const char* end) noexcept {
+    return wire::byte_of(*at) < 0x80 ? 1 : wire::utf8_length(at, end);
+}
+
+// A mixer in the manner of splitmix64: every input bit reaches every output bit.
+constexpr std::uint64_t mix(std::uint64_t value) noexcept {
+    value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31U);
+}
+
+std::uint64_t hash(const UuidSeed& seed, std::uint64_t salt) noexcept {
+    std::uint64_t state = mix(salt);
+    for (const char c : seed.instance) {
+        state = mix(state + 0x9e3779b97f4a7c15U + wire::byte_of(c));
+    }
+    for (const auto part : {std::uint64_t{seed.instance.size()},
+                            seed.execution_id,
+                            seed.started_at_ms,
+                            seed.counter}) {
+        state = mix(state + 0x9e3779b97f4a7c15U) ^ mix(part);
+    }
+    return mix(state);
+}
+
+std::string quoted(std::string_view text) {
+    std::string out;
+    wire::JsonWriter writer{out};
+    writer.string(text, "text");
+    static_cast<void>(writer.finish("quoted")); // the caller has checked that it is UTF-8
+    return out;
+}
+
+} // namespace
+
+bool is_utf8(std::string_view text) noexcept {
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (end - at >= 8 && (wire::load_eight(at) & 0x8080808080808080U) == 0) {
+        at += 8;
+    }
+    while (at != end) {
+        const auto length = character_length(at, end);
+        if (length == 0) {
+            return false;
+        }
+        at += length;
+    }
+    return true;
+}
+
+std::string printable(std::string_view text) {
+    if (is_utf8(text)) {
+        return std::string{text};
+    }
+    std::string out;
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at != end;) {
+        const auto length = character_length(at, end);
+        if (length == 0) {
+            out += "\\x";
+            out += hex_digits[wire::byte_of(*at) >> 4U];
+            out += hex_digits[wire::byte_of(*at) & 0xFU];
+            ++at;
+        } else {
+            out.append(at, length);
+            at += length;
+        }
+    }
+    return out;
+}
+
+std::string location_text(const std::source_location& where) {
+    const std::string_view path{where.file_name()};
+    if (path.empty()) {
+        return {};
+    }
+    const auto slash = path.find_last_of("/\\");
+    auto text = printable(slash == std::string_view::npos ? path : path.substr(slash + 1));
+    return text + ':' + std::to_string(where.line());
+}
+
+std::string derived_uuid(const UuidSeed& seed) {
+    auto high = hash(seed, 1);
+    auto low = hash(seed, 2);
+    high = (high & ~std::uint64_t{0xF000}) | 0x8000U;                     // version 8
+    low = (low & ~(std::uint64_t{3} << 62U)) | (std::uint64_t{2} << 62U); // RFC 9562 variant
+
+    std::string text;
+    text.reserve(36);
+    for (unsigned digit = 0; digit < 32; ++digit) {
+        if (digit == 8 || digit == 12 || digit == 16 || digit == 20) {
+            text += '-';
+        }
+        const auto half = digit < 16 ? high : low;
+        text += hex_digits[(half >> (60U - 4U * (digit % 16U))) & 0xFU];
+    }
+    return text;
+}
+
+std::string kv_read_input(std::string_view instance, std::string_view key) {
+    return R"({"instance_id":)" + quoted(instance) + R"(,"key":)" + quoted(key) + "}";
+}
+
+std::string kv_read_result(const std::optional<std::string>& value) {
+    return value ? quoted(*value) : "null";
+}
+
+} // namespace durable::replay

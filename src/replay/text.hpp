@@ -1,0 +1,34 @@
+// Text that goes into history must be UTF-8: JSON cannot carry anything else.
+
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+namespace durable::replay {
+
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
+// The same text with every byte that is not UTF-8 written as \xNN: for messages of exceptions,
+// which have to be recorded whatever they hold.
+[[nodiscard]] std::string printable(std::string_view text);
+
+// "order.cpp:42"; empty when nothing is known.
+[[nodiscard]] std::string location_text(const std::source_location& where);
+
+// A UUID (version 8) that is the same on every replay and differs between instances, executions,
+// calls, and instances that were deleted and started again under the same id.
+struct UuidSeed {
+    std::string_view instance;
+    std::uint64_t execution_id = 0;
+    std::uint64_t started_at_ms = 0;
+    std::uint64_t counter = 0;
+};
+[[nodiscard]] std::string derived_uuid(const UuidSeed& seed);
+
+// {"instance_id":"...","key":"..."}
+[[nodiscard]] std::string kv_read_input(std::string_view instance, std::string_view key);
+
+} // namespace durable::replay

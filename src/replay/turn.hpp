@@ -1,0 +1,57 @@
+// Turn: what exists only while an execution runs or replays. Parked executions do not pay for it.
+
+#pragma once
+
+#include "replay/turn_result.hpp"
+
+#include <durable/error_details.hpp>
+#include <durable/history_event.hpp>
+#include <durable/step.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace durable::replay {
+
+// A step that was dropped. Recorded when the code does the next thing or comes to rest, sorted by
+// id together with its neighbours: in which order a container destroys its elements is not ours to
+// say, and history must not depend on it.
+struct Dropped {
+    std::uint64_t id = 0;
+    detail::StepKind kind = detail::StepKind::never;
+    std::source_location where;
+    std::string child;          // of a child: its instance
+    std::string name;           // of a wait: what for
+    bool has_message = false;   // of a wait: it was answered, but nobody looked
+    std::uint64_t sequence = 0; // of that message
+    std::string data;
+};
+
+struct ContinueRequest {
+    std::string input;
+    std::optional<std::string> version;
+    std::source_location where;
+};
+
+struct Turn {
+    explicit Turn(detail::Engine& engine) noexcept : queue{engine} {}
+
+    // Replay: the recorded events and the next one to look at.
+    std::span<const HistoryEvent> recorded;
+    std::size_t next = 0;
+
+    detail::RunQueue queue;
+    TurnResult result;
+    std::vector<Dropped> dropped;
+    std::string_view drop_reason = "dropped_future";
+    std::optional<ContinueRequest> continuation;
+    std::optional<ErrorDetails> verdict; // the engine's own: a limit was broken
+};
+
+} // namespace durable::replay
