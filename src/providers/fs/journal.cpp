@@ -295,11 +295,19 @@ void Journal::run_writer(const std::stop_token& stop) {
         }
         const Lsn unsynced = last();
         writer_wake_.wait_for(lock, options_.longest_unsynced);
-        if (!handed_over_ && !stop.stop_requested() && durable() < unsynced) {
-            lock.unlock();
-            (void)ensure_durable(unsynced); // a failure is kept for whoever asks
-            lock.lock();
+        // Never waits for a round of somebody else: the next one may be handed over to this thread.
+        if (syncing_ || stop.stop_requested() || durable() >= unsynced) {
+            continue;
         }
+        const bool sync = options_.durability == Durability::power_loss;
+        syncing_ = sync;
+        lock.unlock();
+        if (sync) {
+            sync_round();
+        } else {
+            (void)ensure_written(unsynced); // a failure is kept for whoever asks
+        }
+        lock.lock();
     }
 }
 

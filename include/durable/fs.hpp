@@ -1,0 +1,41 @@
+// The filesystem provider: one directory, no dependencies, one process at a time.
+//
+// Every change is one line in a journal, made durable before anything that depends on it leaves the
+// process: a client's answer, an activity's run, a read. docs/storage/fs.md draws every byte.
+//
+// Promise P12 in detail: a change that a call made is durable when the call returns, except for the
+// end of a turn (ack_orchestration_item) and of an activity (ack_work_item). These are durable
+// within milliseconds, in order, and before anybody outside can see a consequence of them. A crash
+// in between means that the turn runs again from the same messages, which nobody can tell from a
+// crash just before the call.
+
+#pragma once
+
+#include <durable/provider.hpp>
+#include <durable/result.hpp>
+#include <durable/time.hpp>
+
+#include <memory>
+#include <string>
+
+namespace durable::fs {
+
+struct Options {
+    std::shared_ptr<Clock> clock; // nullptr: the machine's
+    // power_loss: changes are synced to the disk. process_crash: they are handed to the system,
+    // which is faster and survives kill -9, but not a power cut.
+    Durability durability = Durability::power_loss;
+    // How long a message waits for an instance that has not started (P6).
+    Duration unstarted_message_ttl = std::chrono::hours{1};
+};
+
+// Opens the store in this directory, which is made if it does not exist.
+//   unavailable       another process has it open (the message names it), or the disk is full
+//   invalid_argument  the directory holds something else, or durability is `none`
+//   unsupported       a newer version of the library wrote it
+//   corrupt           stored data is damaged; the message names file and offset
+//   storage_failed    the file system refused
+[[nodiscard]] Result<std::shared_ptr<Provider>> open(const std::string& directory,
+                                                     Options options = {});
+
+} // namespace durable::fs

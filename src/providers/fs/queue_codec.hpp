@@ -1,0 +1,36 @@
+// Queue rows as JSON members: what journal records and checkpoints have in common.
+
+#pragma once
+
+#include "providers/fs/json_object.hpp"
+#include "providers/ledger/record.hpp"
+
+#include <durable/version.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace durable::fs {
+
+// `at` and `instance` are the usual values of visible_at and of the instance: equal ones are left
+// out, and filled in by reading.
+void write_message(ObjectWriter& members,
+                   const ledger::NewMessage& message,
+                   Instant at,
+                   std::string_view instance);
+void write_work(ObjectWriter& members,
+                const ledger::NewWork& work,
+                Instant at,
+                std::string_view instance);
+
+void read_message(wire::JsonReader& in,
+                  ledger::NewMessage& message,
+                  Instant at,
+                  std::string_view instance);
+void read_work(wire::JsonReader& in, ledger::NewWork& work, Instant at, std::string_view instance);
+
+[[nodiscard]] std::string_view name_of(ledger::Queue queue) noexcept;
+void read_queue(wire::JsonReader& in, ledger::Queue& queue);
+void read_version(wire::JsonReader& in, std::optional<Version>& version);
+
+} // namespace durable::fs

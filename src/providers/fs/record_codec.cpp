@@ -1,0 +1,481 @@
+#include "providers/fs/record_codec.hpp"
+
+#include "model/wire_names.hpp"
+#include "providers/fs/json_object.hpp"
+#include "providers/fs/queue_codec.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace durable::fs {
+
+namespace {
+
+using ledger::Record;
+using wire::JsonName;
+using wire::JsonReader;
+using wire::JsonWriter;
+namespace op = ledger::op;
+
+constexpr std::array op_names = {
+    std::string_view{"enqueue_message"},
+    std::string_view{"enqueue_work"},
+    std::string_view{"fetch_turn"},
+    std::string_view{"fetch_work"},
+    std::string_view{"commit_turn"},
+    std::string_view{"abandon_turn"},
+    std::string_view{"finish_work"},
+    std::string_view{"abandon_work"},
+    std::string_view{"append"},
+    std::string_view{"delete"},
+    std::string_view{"prune"},
+    std::string_view{"expire"},
+    std::string_view{"quarantine"},
+    std::string_view{"quarantine_text"},
+};
+static_assert(op_names.size() == std::variant_size_v<ledger::Operation>);
+
+constexpr std::array kv_names = {
+    std::string_view{"set"}, std::string_view{"clear"}, std::string_view{"clear_all"}};
+
+// ---- Writing. `at` is the time of the record: times equal to it are left out.
+
+void write_metadata(ObjectWriter& members, const ExecutionMetadata& metadata) {
+    if (metadata.status) {
+        members.string("status", name_of(*metadata.status));
+    }
+    members.string_if("output", metadata.output);
+    members.string_if("name", metadata.orchestration_name);
+    members.string_if("version", metadata.orchestration_version);
+    members.string_if("parent", metadata.parent_instance_id);
+    if (metadata.pinned_version) {
+        members.string("pinned", metadata.pinned_version->text());
+    }
+}
+
+void write_events(ObjectWriter& members, const std::vector<ledger::NewEvent>& events) {
+    members.array_if_any("events", events, [](JsonWriter& out, const ledger::NewEvent& event) {
+        out.literal("[");
+        out.number(event.id);
+        out.literal(",");
+        write_raw(out, event.text);
+        out.literal("]");
+    });
+}
+
+void write_kv(JsonWriter& out, const ledger::KvChange& change) {
+    write_object(out, [&](ObjectWriter& members) {
+        members.string("do", kv_names[static_cast<std::size_t>(change.kind)]);
+        if (change.kind != ledger::KvChange::Kind::clear_all) {
+            members.string("key", change.key);
+        }
+        if (change.kind == ledger::KvChange::Kind::set) {
+            members.string("value", change.value);
+        }
+        members.number_unless(0, "updated_at", change.last_updated_at_ms);
+    });
+}
+
+void write(ObjectWriter& members, Instant at, const op::EnqueueMessage& operation) {
+    write_object(members.value("message"),
+                 [&](ObjectWriter& message) { write_message(message, operation.message, at, {}); });
+}
+
+void write(ObjectWriter& members, Instant at, const op::EnqueueWork& operation) {
+    write_object(members.value("work"),
+                 [&](ObjectWriter& work) { write_work(work, operation.work, at, {}); });
+}
+
+void write(ObjectWriter& members, Instant, const op::FetchTurn& operation) {
+    members.string("instance", operation.instance);
+    members.numbers_if_any("messages", operation.messages);
+}
+
+void write(ObjectWriter& members, Instant, const op::FetchWork& operation) {
+    members.number("seq", operation.seq);
+}
+
+void write(ObjectWriter& members, Instant at, const op::CommitTurn& operation) {
+    members.string("instance", operation.instance);
+    members.number("execution", operation.execution_id);
+    members.numbers_if_any("consumed", operation.consumed);
+    write_metadata(members, operation.metadata);
+    write_events(members, operation.events);
+    if (operation.custom_status) {
+        auto& out = members.value("custom_status");
+        if (operation.custom_status->status) {
+            out.string(*operation.custom_status->status, "custom_status");
+        } else {
+            out.null();
+        }
+    }
+    members.array_if_any("kv", operation.kv, write_kv);
+    members.array_if_any("work", operation.work, [&](JsonWriter& out, const auto& work) {
+        write_object(
+            out, [&](ObjectWriter& object) { write_work(object, work, at, operation.instance); });
+    });
+    members.numbers_if_any("cancelled_work", operation.cancelled_work);
+    members.array_if_any("messages", operation.messages, [&](JsonWriter& out, const auto& message) {
+        write_object(out, [&](ObjectWriter& object) {
+            write_message(object, message, at, operation.instance);
+        });
+    });
+    members.numbers_if_any("cancelled_messages", operation.cancelled_messages);
+}
+
+void write(ObjectWriter& members, Instant, const op::AbandonTurn& operation) {
+    members.string("instance", operation.instance);
+    if (operation.hidden_until) {
+        members.instant("hidden_until", *operation.hidden_until);
+    }
+    members.numbers_if_any("uncounted", operation.uncounted);
+}
+
+void write(ObjectWriter& members, Instant at, const op::FinishWork& operation) {
+    members.number("seq", operation.seq);
+    if (operation.completion) {
+        write_object(members.value("completion"), [&](ObjectWriter& message) {
+            write_message(message, *operation.completion, at, {});
+        });
+    }
+}
+
+void write(ObjectWriter& members, Instant at, const op::AbandonWork& operation) {
+    members.number("seq", operation.seq);
+    members.instant_unless(at, "visible_at", operation.visible_at);
+    members.flag_if("uncounted", operation.uncounted);
+}
+
+void write(ObjectWriter& members, Instant, const op::Append& operation) {
+    members.string("instance", operation.instance);
+    members.number("execution", operation.execution_id);
+    write_events(members, operation.events);
+}
+
+void write(ObjectWriter& members, Instant, const op::Delete& operation) {
+    members.array_if_any("instances", operation.instances, [](JsonWriter& out, const auto& id) {
+        out.string(id, "instances");
+    });
+}
+
+void write(ObjectWriter& members, Instant, const op::Prune& operation) {
+    members.string("instance", operation.instance);
+    members.numbers_if_any("executions", operation.executions);
+}
+
+void write(ObjectWriter& members, Instant, const op::Expire& operation) {
+    members.numbers_if_any("messages", operation.messages);
+}
+
+void write(ObjectWriter& members, Instant, const op::Quarantine& operation) {
+    members.string("queue", name_of(operation.queue));
+    members.number("seq", operation.seq);
+    members.string("reason", operation.reason);
+}
+
+void write(ObjectWriter& members, Instant, const op::QuarantineText& operation) {
+    members.string("queue", name_of(operation.queue));
+    members.number("seq", operation.seq);
+    members.string_if("instance", operation.instance);
+    members.string("reason", operation.reason);
+    members.raw("text", operation.text);
+}
+
+// ---- Reading. Each function reads one member; false: it has no member of that name.
+
+bool read_metadata(ExecutionMetadata& metadata, const JsonName& name, JsonReader& in) {
+    std::string text;
+    if (name.text == "status") {
+        in.string(text);
+        metadata.status = parse_execution_status(text);
+        if (!metadata.status && !in.failed()) {
+            in.fail_here("unknown status");
+        }
+    } else if (name.text == "output") {
+        read_string(in, metadata.output);
+    } else if (name.text == "name") {
+        read_string(in, metadata.orchestration_name);
+    } else if (name.text == "version") {
+        read_string(in, metadata.orchestration_version);
+    } else if (name.text == "parent") {
+        read_string(in, metadata.parent_instance_id);
+    } else if (name.text == "pinned") {
+        read_version(in, metadata.pinned_version);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void read_events(JsonReader& in, std::vector<ledger::NewEvent>& events) {
+    in.array([&] {
+        auto& event = events.emplace_back();
+        bool id_read = false;
+        in.array([&] {
+            id_read ? read_raw(in, event.text) : in.number(event.id);
+            id_read = true;
+        });
+    });
+}
+
+void read_kv(JsonReader& in, ledger::KvChange& change) {
+    in.object([&](const JsonName& name) {
+        if (name.text == "do") {
+            std::string text;
+            in.string(text);
+            const auto found = std::ranges::find(kv_names, text);
+            if (found == kv_names.end()) {
+                in.fail_here("unknown kv change");
+            }
+            change.kind = static_cast<ledger::KvChange::Kind>(found - kv_names.begin());
+        } else if (name.text == "key") {
+            in.string(change.key);
+        } else if (name.text == "value") {
+            in.string(change.value);
+        } else if (name.text == "updated_at") {
+            in.number(change.last_updated_at_ms);
+        } else {
+            unknown_member(in, name);
+        }
+    });
+}
+
+bool read(op::EnqueueMessage& operation, Instant at, const JsonName& name, JsonReader& in) {
+    if (name.text != "message") {
+        return false;
+    }
+    read_message(in, operation.message, at, {});
+    return true;
+}
+
+bool read(op::EnqueueWork& operation, Instant at, const JsonName& name, JsonReader& in) {
+    if (name.text != "work") {
+        return false;
+    }
+    read_work(in, operation.work, at, {});
+    return true;
+}
+
+bool read(op::FetchTurn& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text == "instance") {
+        in.string(operation.instance);
+    } else if (name.text == "messages") {
+        read_numbers(in, operation.messages);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool read(op::FetchWork& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text != "seq") {
+        return false;
+    }
+    in.number(operation.seq);
+    return true;
+}
+
+bool read(op::CommitTurn& operation, Instant at, const JsonName& name, JsonReader& in) {
+    if (name.text == "instance") {
+        in.string(operation.instance);
+    } else if (name.text == "execution") {
+        in.number(operation.execution_id);
+    } else if (name.text == "consumed") {
+        read_numbers(in, operation.consumed);
+    } else if (name.text == "events") {
+        read_events(in, operation.events);
+    } else if (name.text == "custom_status") {
+        auto& change = operation.custom_status.emplace();
+        if (!in.null()) {
+            read_string(in, change.status);
+        }
+    } else if (name.text == "kv") {
+        in.array([&] { read_kv(in, operation.kv.emplace_back()); });
+    } else if (name.text == "work") {
+        in.array([&] { read_work(in, operation.work.emplace_back(), at, operation.instance); });
+    } else if (name.text == "cancelled_work") {
+        read_numbers(in, operation.cancelled_work);
+    } else if (name.text == "messages") {
+        in.array(
+            [&] { read_message(in, operation.messages.emplace_back(), at, operation.instance); });
+    } else if (name.text == "cancelled_messages") {
+        read_numbers(in, operation.cancelled_messages);
+    } else {
+        return read_metadata(operation.metadata, name, in);
+    }
+    return true;
+}
+
+bool read(op::AbandonTurn& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text == "instance") {
+        in.string(operation.instance);
+    } else if (name.text == "hidden_until") {
+        operation.hidden_until = read_instant(in);
+    } else if (name.text == "uncounted") {
+        read_numbers(in, operation.uncounted);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool read(op::FinishWork& operation, Instant at, const JsonName& name, JsonReader& in) {
+    if (name.text == "seq") {
+        in.number(operation.seq);
+    } else if (name.text == "completion") {
+        read_message(in, operation.completion.emplace(), at, {});
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool read(op::AbandonWork& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text == "seq") {
+        in.number(operation.seq);
+    } else if (name.text == "visible_at") {
+        operation.visible_at = read_instant(in);
+    } else if (name.text == "uncounted") {
+        in.boolean(operation.uncounted);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool read(op::Append& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text == "instance") {
+        in.string(operation.instance);
+    } else if (name.text == "execution") {
+        in.number(operation.execution_id);
+    } else if (name.text == "events") {
+        read_events(in, operation.events);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool read(op::Delete& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text != "instances") {
+        return false;
+    }
+    in.array([&] { in.string(operation.instances.emplace_back()); });
+    return true;
+}
+
+bool read(op::Prune& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text == "instance") {
+        in.string(operation.instance);
+    } else if (name.text == "executions") {
+        read_numbers(in, operation.executions);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool read(op::Expire& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text != "messages") {
+        return false;
+    }
+    read_numbers(in, operation.messages);
+    return true;
+}
+
+bool read(op::Quarantine& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text == "queue") {
+        read_queue(in, operation.queue);
+    } else if (name.text == "seq") {
+        in.number(operation.seq);
+    } else if (name.text == "reason") {
+        in.string(operation.reason);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool read(op::QuarantineText& operation, Instant, const JsonName& name, JsonReader& in) {
+    if (name.text == "queue") {
+        read_queue(in, operation.queue);
+    } else if (name.text == "seq") {
+        in.number(operation.seq);
+    } else if (name.text == "instance") {
+        read_string(in, operation.instance);
+    } else if (name.text == "reason") {
+        in.string(operation.reason);
+    } else if (name.text == "text") {
+        read_raw(in, operation.text);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+template <std::size_t... Index>
+ledger::Operation make_operation(std::size_t index, std::index_sequence<Index...>) {
+    ledger::Operation made;
+    ((index == Index ? void(made.emplace<Index>()) : void()), ...);
+    return made;
+}
+
+void read_op(JsonReader& in, Record& record) {
+    std::string text;
+    in.string(text);
+    const auto found = std::ranges::find(op_names, text);
+    if (found == op_names.end()) {
+        in.fail_here("unknown operation");
+        return;
+    }
+    record.operation = make_operation(static_cast<std::size_t>(found - op_names.begin()),
+                                      std::make_index_sequence<op_names.size()>{});
+    if (auto* abandoned = std::get_if<op::AbandonWork>(&record.operation)) {
+        abandoned->visible_at = record.at; // unless its own member says otherwise
+    }
+}
+
+} // namespace
+
+Result<> encode_members(std::string& out, const Record& record) {
+    JsonWriter writer{out};
+    ObjectWriter members{writer};
+    members.instant("at", record.at);
+    members.string("op", op_names[record.operation.index()]);
+    std::visit([&](const auto& operation) { write(members, record.at, operation); },
+               record.operation);
+    return writer.finish("encode_record");
+}
+
+// "at" and "op" come before what depends on them; encode_members writes them first.
+Result<Record> decode_record(std::string_view json) {
+    JsonReader in{json};
+    Record record;
+    bool op_read = false;
+    in.object([&](const JsonName& name) {
+        if (name.text == "lsn" || name.text == "synced") {
+            std::uint64_t ignored = 0;
+            in.number(ignored);
+        } else if (name.text == "at") {
+            record.at = read_instant(in);
+        } else if (name.text == "op") {
+            read_op(in, record);
+            op_read = true;
+        } else if (!op_read ||
+                   !std::visit(
+                       [&](auto& operation) { return read(operation, record.at, name, in); },
+                       record.operation)) {
+            unknown_member(in, name);
+        }
+    });
+    in.finish();
+    if (in.failed()) {
+        return in.error("decode_record");
+    }
+    return record;
+}
+
+} // namespace durable::fs

@@ -1,0 +1,52 @@
+// StoreDirectory: a store's directory, taken for this process. What lies where:
+//
+//   runtime.lock   held by flock while a process has the store open; says which
+//   FORMAT         {"format":1}: what this version understands
+//   journal/       every change, in order
+//   checkpoint/    the live state at some point of the journal
+//   packs/         finished instances, many to a file
+//   instances/     readable copies of live instances: never read back, may be deleted at any time
+//   quarantine/    readable copies of what could not be decoded
+
+#pragma once
+
+#include "base/files.hpp"
+
+#include <durable/result.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace durable::fs {
+
+inline constexpr std::uint64_t format_version = 1;
+
+class StoreDirectory {
+ public:
+    // Makes what is missing and takes the lock; see fs.hpp for the errors.
+    [[nodiscard]] static Result<StoreDirectory> open(Files& files, const std::string& path);
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] std::string journal() const { return path_ + "/journal"; }
+    [[nodiscard]] std::string checkpoint() const { return path_ + "/checkpoint"; }
+    [[nodiscard]] std::string packs() const { return path_ + "/packs"; }
+    [[nodiscard]] std::string instances() const { return path_ + "/instances"; }
+    [[nodiscard]] std::string quarantine() const { return path_ + "/quarantine"; }
+
+ private:
+    StoreDirectory(std::string path, std::unique_ptr<File> lock)
+        : path_{std::move(path)}, lock_{std::move(lock)} {}
+
+    std::string path_;
+    std::unique_ptr<File> lock_; // the system gives it back when the process dies
+};
+
+// Fails unless FORMAT is there and says something that this version understands.
+[[nodiscard]] Result<> check_format(Files& files, const std::string& path);
+
+// The directory name of an instance: safe on every file system for every id. Characters other than
+// a-z, 0-9, '-' and '_' become %XX; a long name is cut and gets a hash of the whole id.
+[[nodiscard]] std::string encode_id(std::string_view id);
+
+} // namespace durable::fs
