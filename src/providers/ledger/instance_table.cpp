@@ -31,7 +31,6 @@ Instance& InstanceTable::get(std::string_view id) {
     }
     const auto made = instances_.try_emplace(std::string{id}).first;
     made->second.id = &made->first;
-    made->second.number = next_number_++;
     return made->second;
 }
 
@@ -51,6 +50,7 @@ void InstanceTable::set_row(Instance& instance,
                             std::uint64_t execution_id) {
     if (!instance.exists()) {
         instance.current_execution = execution_id;
+        instance.number = next_number_++;
     }
     const auto* name = strings_.acquire(*metadata.orchestration_name);
     const auto* version = strings_.acquire(*metadata.orchestration_version);

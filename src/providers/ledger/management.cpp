@@ -22,6 +22,10 @@ bool runs(const Instance& instance) {
 
 // Between two executions: it shows an end, but its next start is queued or being worked on.
 bool continues(const Instance& instance) {
+    const auto* current = instance.current();
+    if (current == nullptr || current->status != ExecutionStatus::continued_as_new) {
+        return false;
+    }
     for (const auto* message = instance.first_message; message != nullptr;
          message = message->next) {
         if (message->kind == kind_of<work::ContinueAsNew>) {

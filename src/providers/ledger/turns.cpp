@@ -42,13 +42,12 @@ void identify(OrchestrationItem& item, const Instance& instance) {
         item.execution_id = instance.current_execution;
         return;
     }
+    item.execution_id = instance.latest_execution();
     if (const auto started = stored_start(instance)) {
         item.orchestration_name = started->name;
         item.version = started->version;
-        item.execution_id = instance.latest_execution();
         return;
     }
-    item.execution_id = 1;
     const auto take = [&](const auto& start) {
         item.orchestration_name = start.orchestration;
         item.version = start.version.value_or(std::string{unknown_version});
