@@ -21,7 +21,8 @@ GROUPS = {
     "engine": ({"client", "management", "runtime"}, ("vocabulary", "storage", "orchestration")),
     "stores": ({"fs", "memory", "postgres", "sqlite"}, ("vocabulary", "storage")),
     "testing": ({"testing"}, ("vocabulary", "storage", "orchestration", "engine")),
-    "validation": ({"validation", "validation_gtest"}, ("vocabulary", "storage", "testing")),
+    "validation": ({"model_check", "validation", "validation_gtest"},
+                   ("vocabulary", "storage", "testing")),
     "umbrella": ({"durable"}, ("vocabulary", "storage", "orchestration", "engine", "stores")),
 }
 
