@@ -21,6 +21,8 @@ import shlex
 import subprocess
 import sys
 
+import sources
+
 TIDY = "clang-tidy-19"
 ROOMS = ("src/", "tests/", "benchmarks/", "examples/")
 NOT_OURS = ("tests/must_not_compile/", "tests/package/")
@@ -91,18 +93,14 @@ def dependencies(root, build):
 
 def changed_files(root):
     """None without git."""
-    def git(*arguments):
-        done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True,
-                              check=False)
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    head = git("rev-parse", "HEAD")
+    head = sources.git(root, "rev-parse", "HEAD")
     if head is None:
         return None
-    bases = [git("merge-base", "HEAD", main) for main in ("origin/main", "main")]
-    base = next((b for b in bases if b and b != head), None) or git("rev-parse", "HEAD~1") or head
-    names = (git("diff", "--name-only", base) or "").split("\n")
-    names += (git("ls-files", "--others", "--exclude-standard") or "").split("\n")
+    bases = [sources.git(root, "merge-base", "HEAD", main) for main in ("origin/main", "main")]
+    base = next((b for b in bases if b and b != head), None) \
+        or sources.git(root, "rev-parse", "HEAD~1") or head
+    names = (sources.git(root, "diff", "--name-only", base) or "").split("\n")
+    names += (sources.git(root, "ls-files", "--others", "--exclude-standard") or "").split("\n")
     return {name for name in names if name}
 
 

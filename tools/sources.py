@@ -2,18 +2,26 @@
 tarball, a foreign checkout) every file outside build directories."""
 import os
 import pathlib
+import shutil
 import subprocess
 
 CPP = (".cpp", ".hpp")
 
 
+def git(root, *arguments):
+    """What the command prints; None when there is no git, no repository, or no answer."""
+    if not shutil.which("git"):
+        return None
+    done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True,
+                          check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
 def all_files(root):
     """Paths relative to root, with forward slashes, sorted."""
-    listing = subprocess.run(
-        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True, check=False) if (pathlib.Path(root) / ".git").exists() else None
-    if listing and listing.returncode == 0:
-        names = listing.stdout.decode().split("\0")
+    listing = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listing is not None and pathlib.Path(root, ".git").exists():
+        names = listing.split("\0")
         return sorted({n for n in names if n and os.path.isfile(os.path.join(root, n))})
     names = []
     for folder, subfolders, files in os.walk(root):
