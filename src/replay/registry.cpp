@@ -58,8 +58,8 @@ Registry::add_orchestration(std::string_view name, std::string_view version, Beg
 Registry& Registry::pin_raw(std::string_view orchestration, std::string_view version) {
     const auto parsed = Version::parse(version);
     if (!parsed) {
-        problems_.push_back("orchestration " + in_quotes(orchestration) + ": " + in_quotes(version) +
-                            " is no version: write three numbers, like 1.2.3");
+        problems_.push_back("orchestration " + in_quotes(orchestration) + ": " +
+                            in_quotes(version) + " is no version: write three numbers, like 1.2.3");
     } else {
         orchestrations_[std::string{orchestration}].pinned = parsed;
     }
