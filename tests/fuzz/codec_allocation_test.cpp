@@ -1,37 +1,16 @@
 // Text decides how much memory it gets: never more than a fixed multiple of its own size, so that a
 // short text cannot ask for a long string.
 
+#include "fuzz/allocation_count.hpp"
 #include "fuzz/mutator.hpp"
 
 #include <durable/codec.hpp>
 
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
-
-namespace {
-
-thread_local std::size_t allocated = 0; // by this thread, in all
-
-} // namespace
-
-void* operator new(std::size_t size) {
-    allocated += size;
-    if (void* const memory = std::malloc(size == 0 ? 1 : size)) { // NOLINT: this is the allocator
-        return memory;
-    }
-    throw std::bad_alloc{};
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory); // NOLINT
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory); // NOLINT
-}
 
 namespace durable::fuzz {
 
@@ -39,11 +18,11 @@ namespace {
 
 // Bytes that all three decoders ask for, failed or not.
 std::size_t bytes_to_decode(std::string_view text) {
-    const std::size_t before = allocated;
+    const std::size_t before = allocated_bytes();
     static_cast<void>(decode_event(text));
     static_cast<void>(decode_work_item(text));
     static_cast<void>(decode_error_details(text));
-    return allocated - before;
+    return allocated_bytes() - before;
 }
 
 std::size_t most_for(std::string_view text) {
@@ -86,9 +65,9 @@ TEST(CodecAllocation, AShortEventNeedsNoneButForItsLongStrings) {
         R"("timestamp_ms":5,"duroxide_version":"0.1.0","type":"ActivityCompleted",)"
         R"("result":"fifteen bytes !"})";
 
-    const std::size_t before = allocated;
+    const std::size_t before = allocated_bytes();
     const auto event = decode_event(text);
-    const std::size_t after = allocated;
+    const std::size_t after = allocated_bytes();
 
     EXPECT_TRUE(event);
     EXPECT_EQ(after - before, 0U);
