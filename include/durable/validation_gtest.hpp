@@ -14,6 +14,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -44,11 +45,16 @@ class CheckCase final : public ::testing::Test {
 
 } // namespace detail
 
-// Call it before RUN_ALL_TESTS. Every case makes a factory of its own. Returns true.
+// Call it before RUN_ALL_TESTS. Every case makes a factory of its own. `only` names one category;
+// empty: all. Returns true.
 inline bool register_with_gtest(const std::string& suite,
                                 const MakeFactory& make,
+                                std::string_view only = {},
                                 std::source_location where = std::source_location::current()) {
     for (const auto& check : checks()) {
+        if (!only.empty() && check.category != only) {
+            continue;
+        }
         const auto category = suite + "_" + std::string{check.category};
         ::testing::RegisterTest(
             category.c_str(),

@@ -50,6 +50,7 @@ void test_delete_instance_bulk_safety_and_limits(Factory& factory) {
         store.make_ended(id);
     }
     const InstanceFilter two_at_a_time{.instance_ids = more, .limit = 2};
+    expect_eq(delete_bulk(store, {.instance_ids = more, .limit = 0}), 0, "a limit may be nothing");
     expect_eq(delete_bulk(store, two_at_a_time), 2, "a limit holds");
     expect_eq(delete_bulk(store, two_at_a_time), 2, "until all are gone");
     expect_eq(delete_bulk(store, two_at_a_time), 0, "then there is nothing to do");
@@ -68,6 +69,11 @@ void test_delete_instance_bulk_completed_before_filter(Factory& factory) {
     expect_eq(delete_bulk(store, {.instance_ids = ids, .completed_before = before}),
               0,
               "what ended later stays");
+    const auto end = value_of(store.admin().get_execution_info("A", 1)).completed_at;
+    expect(end.has_value(), "an execution that ended has a time of its end");
+    expect_eq(delete_bulk(store, {.instance_ids = Names{"A"}, .completed_before = end}),
+              0,
+              "what ended at that very moment stays");
     expect_eq(delete_bulk(store, {.instance_ids = ids, .completed_before = after}),
               2,
               "what ended earlier goes");

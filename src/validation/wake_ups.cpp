@@ -243,6 +243,13 @@ void work_fetch_ends_when_told_to_stop(Factory& factory) {
     expect_eq(store.fetch_work().attempt_count, 1, "and counted nothing");
 }
 
+void expect_one_each(WorkWaiter& first, WorkWaiter& second, Where where = Where::current()) {
+    const auto one = (*first).answer("the first waiter is woken", where);
+    const auto two = (*second).answer("the second waiter is woken", where);
+    expect(one && two, "both have an activity", where);
+    expect_ne(one->item.id, two->item.id, "not the same one", where);
+}
+
 // Several wait and several things come: nobody sleeps on while there is work for it.
 void every_waiting_fetch_gets_its_share(Factory& factory) {
     const auto store = long_polling_store(factory);
@@ -252,10 +259,23 @@ void every_waiting_fetch_gets_its_share(Factory& factory) {
     store.enqueue(activity("A", 1));
     store.enqueue(activity("A", 2));
 
-    const auto one = (*first).answer("the first waiter is woken");
-    const auto two = (*second).answer("the second waiter is woken");
-    expect(one && two, "both have an activity");
-    expect_ne(one->item.id, two->item.id, "not the same one");
+    expect_one_each(first, second);
+}
+
+// The same, when one commit brings it all.
+void a_commit_wakes_as_many_as_it_has_work_for(Factory& factory) {
+    const auto store = long_polling_store(factory);
+    store.start("A");
+    const auto turn = store.fetch_turn();
+    WorkWaiter first{store};
+    WorkWaiter second{store};
+
+    store.commit(turn,
+                 {.metadata = named(),
+                  .history_delta = {started()},
+                  .worker_items = {activity("A", 2), activity("A", 3)}});
+
+    expect_one_each(first, second);
 }
 
 constexpr Check list[] = {
@@ -308,6 +328,10 @@ constexpr Check list[] = {
      "long_polling",
      "P11",
      every_waiting_fetch_gets_its_share},
+    {"a_commit_wakes_as_many_as_it_has_work_for",
+     "long_polling",
+     "P11",
+     a_commit_wakes_as_many_as_it_has_work_for},
 };
 
 } // namespace

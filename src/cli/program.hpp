@@ -1,0 +1,22 @@
+// The program `durable`: looks into stores and checks providers. Everything but main(), so that
+// tests can call it.
+
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace durable::cli {
+
+enum ExitCode : int {
+    success = 0,
+    failure = 1, // it ran, and found what it looks for
+    bad_use = 2, // it could not run: one line on `err` says why
+};
+
+// `arguments` without the program's own name.
+[[nodiscard]] ExitCode
+run_program(std::vector<std::string> arguments, std::ostream& out, std::ostream& err);
+
+} // namespace durable::cli

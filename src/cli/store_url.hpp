@@ -1,0 +1,21 @@
+// Store URLs: which provider, and where its data is. `memory:`
+
+#pragma once
+
+#include <durable/result.hpp>
+#include <durable/validation.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace durable::cli {
+
+// "memory:", for help and for error messages.
+[[nodiscard]] std::string known_stores();
+
+// Fresh stores of the provider that the URL names.
+//   invalid_argument  no such kind of store, or a place where none belongs
+[[nodiscard]] Result<std::unique_ptr<validation::Factory>> validation_factory(std::string_view url);
+
+} // namespace durable::cli

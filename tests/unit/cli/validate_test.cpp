@@ -1,0 +1,129 @@
+#include "cli/program.hpp"
+#include "cli/validate.hpp"
+
+#include <durable/validation.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace durable::cli {
+namespace {
+
+struct Run {
+    ExitCode exit = success;
+    std::string out;
+    std::string err;
+};
+
+Run durable_with(std::vector<std::string> arguments) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const auto exit = run_program(std::move(arguments), out, err);
+    return {.exit = exit, .out = out.str(), .err = err.str()};
+}
+
+// Bad use ends with code 2 and one line that says what is wrong.
+void expect_bad_use(std::vector<std::string> arguments, const std::string& reason) {
+    const auto run = durable_with(std::move(arguments));
+    EXPECT_EQ(run.exit, bad_use);
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
+    EXPECT_NE(run.err.find(reason), std::string::npos) << run.err;
+}
+
+TEST(Program, WantsACommand) {
+    expect_bad_use({}, "A command is required");
+}
+
+TEST(Program, RefusesACommandItDoesNotKnow) {
+    expect_bad_use({"valdate"}, "valdate");
+}
+
+TEST(Program, ExplainsItself) {
+    const auto run = durable_with({"--help"});
+
+    EXPECT_EQ(run.exit, success);
+    EXPECT_NE(run.out.find("validate"), std::string::npos) << run.out;
+}
+
+TEST(Program, SaysItsVersion) {
+    const auto run = durable_with({"--version"});
+
+    EXPECT_EQ(run.exit, success);
+    EXPECT_EQ(run.out, "durable 0.1.0\n");
+}
+
+TEST(Validate, WantsAStore) {
+    expect_bad_use({"validate"}, "a store: memory:");
+}
+
+TEST(Validate, RefusesAStoreItDoesNotKnow) {
+    expect_bad_use({"validate", "mongo:x"}, "unknown store 'mongo:x'");
+    expect_bad_use({"validate", "memory"}, "unknown store 'memory'");
+}
+
+TEST(Validate, RefusesAPlaceWhereNoneBelongs) {
+    expect_bad_use({"validate", "memory:here"}, "'memory:here' should look like memory:");
+}
+
+TEST(Validate, RefusesOptionsItDoesNotKnow) {
+    expect_bad_use({"validate", "memory:", "--fliter", "x"}, "--fliter");
+    expect_bad_use({"validate", "memory:", "twice:"}, "twice:");
+    expect_bad_use({"validate", "memory:", "--filter"}, "--filter");
+}
+
+TEST(Validate, RefusesAFilterThatMatchesNothing) {
+    expect_bad_use({"validate", "memory:", "--filter", "nonsense"}, "no check contains 'nonsense'");
+}
+
+TEST(Validate, ListsChecksWithoutAStore) {
+    const auto run = durable_with({"validate", "--list", "--filter", "concurrent_ack"});
+
+    EXPECT_EQ(run.exit, success);
+    EXPECT_EQ(run.out, "atomicity/test_concurrent_ack_prevention\n");
+}
+
+TEST(Validate, PrintsOneLinePerCheckAndTheTotals) {
+    const auto run = durable_with({"validate", "memory:", "--filter", "concurrent_ack"});
+
+    EXPECT_EQ(run.exit, success);
+    EXPECT_EQ(run.out, "ok   atomicity/test_concurrent_ack_prevention\n1 passed, 0 failed\n");
+}
+
+TEST(Validate, CountsSkippedChecks) {
+    const auto run = durable_with({"validate", "memory:", "--filter", "test_short_poll_returns"});
+
+    EXPECT_EQ(run.exit, success);
+    EXPECT_EQ(run.out,
+              "skip long_polling/test_short_poll_returns_immediately: this provider polls long\n"
+              "0 passed, 0 failed, 1 skipped\n");
+}
+
+class BrokenFactory final : public validation::Factory {
+ public:
+    Result<std::shared_ptr<Provider>> create() override {
+        return fail(ErrorCode::unavailable, "the disk is full");
+    }
+};
+
+TEST(Validate, FailsWhenACheckFails) {
+    BrokenFactory broken;
+    std::ostringstream out;
+
+    const auto exit = run_checks(select_checks("test_concurrent_ack"), broken, out);
+
+    EXPECT_EQ(exit, failure);
+    EXPECT_NE(out.str().find("FAIL atomicity/test_concurrent_ack_prevention [P2]: "),
+              std::string::npos)
+        << out.str();
+    EXPECT_NE(out.str().find("the disk is full"), std::string::npos) << out.str();
+    EXPECT_TRUE(out.str().ends_with("0 passed, 1 failed\n")) << out.str();
+}
+
+} // namespace
+} // namespace durable::cli
