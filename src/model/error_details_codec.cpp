@@ -39,7 +39,7 @@ struct RequiredMember {
 struct ConfigurationKindMember : RequiredMember<"kind"> {
     static constexpr std::string_view only = "Nondeterminism";
 
-    static void write(JsonWriter& out, const Configuration&) { out.literal("\"Nondeterminism\""); }
+    static void write(JsonWriter& out, const Configuration&) { out.literal(R"("Nondeterminism")"); }
     static void read(JsonReader& in, Configuration&) {
         const JsonName name = in.name();
         if (name.text != only) {
@@ -82,7 +82,7 @@ struct ApplicationKindMember : RequiredMember<"kind"> {
             return;
         }
         out.enter();
-        out.literal("{\"Cancelled\":");
+        out.literal(R"({"Cancelled":)");
         write_object<CancelledMembers>(out, error, error.kind_extra);
         out.literal("}");
         out.leave();
@@ -130,9 +130,9 @@ using PoisonedText = MemberList<Member<"instance", &Poison::instance>,
 struct PoisonKindMember : RequiredMember<"message_type"> {
     static void write(JsonWriter& out, const Poison& error) {
         out.enter();
-        out.literal("{\"");
+        out.literal(R"({")");
         out.token(poison_kinds[static_cast<std::size_t>(error.kind)]);
-        out.literal("\":");
+        out.literal(R"(":)");
         with_list(error.kind,
                   [&]<class List>(List) { write_object<List>(out, error, error.kind_extra); });
         out.literal("}");

@@ -136,7 +136,7 @@ bool is_known(std::string_view name) {
 void write_event(JsonWriter& out, const HistoryEvent& event) {
     out.enter();
     CommonMembers::write<'{'>(out, event);
-    out.literal(",\"type\":\"");
+    out.literal(R"(,"type":")");
     out.token(event_names[event.kind.index()]);
     out.literal("\"");
     std::visit(

@@ -69,9 +69,9 @@ void read_tagged(JsonReader& in,
 template <class Variant>
 void write_tagged(JsonWriter& out, const Variant& value, const TagNames<Variant>& names) {
     out.enter();
-    out.literal("{\"");
+    out.literal(R"({")");
     out.token(names[value.index()]);
-    out.literal("\":");
+    out.literal(R"(":)");
     std::visit(
         [&]<class Alternative>(const Alternative& alternative) {
             using List = typename MembersOf<Alternative>::List;

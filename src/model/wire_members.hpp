@@ -95,30 +95,22 @@ struct MemberList {
     static_assert(sizeof...(Members) <= 32);
     static constexpr std::array<std::string_view, sizeof...(Members)> names = {
         Members::key.view()...};
-    static constexpr MemberSet required = [] {
-        MemberSet bit = 1;
-        MemberSet bits = 0;
-        ((bits |=
-          std::exchange(bit, bit << 1U) * MemberSet{Members::presence == Presence::required}),
-         ...);
-        return bits;
-    }();
 
     // Writes `Lead"key":value` for the first member, `,"key":value` for the others.
     template <char Lead, class Object>
     static void write(JsonWriter& out, const Object& object) {
-        write_each<Lead>(out, object, std::index_sequence_for<Members...>{});
+        write_each<Lead>(out, object, Indices{});
     }
 
     // Reads the value of `name` into its member. False when no member has this name.
     template <class Object>
     static bool read(JsonReader& in, const JsonName& name, Object& object, MemberSet& met) {
-        MemberSet bit = 1;
-        return (read_if<Members>(in, name, object, met, std::exchange(bit, bit << 1U)) || ...);
+        return read_any(in, name, object, met, Indices{});
     }
 
     // After the object: fails when a required member was not met.
     static void require([[maybe_unused]] JsonReader& in, [[maybe_unused]] MemberSet met) {
+        constexpr MemberSet required = required_members(Indices{});
         if constexpr (required != 0) { // an empty list has no names to index
             const MemberSet missing = required & ~met;
             if (missing != 0) [[unlikely]] {
@@ -133,9 +125,15 @@ struct MemberList {
     }
 
  private:
-    template <char Lead, class Object, std::size_t... Indices>
-    static void write_each(JsonWriter& out, const Object& object, std::index_sequence<Indices...>) {
-        (write_one < Indices == 0 ? Lead : ',', Members > (out, object), ...);
+    using Indices = std::index_sequence_for<Members...>;
+
+    template <std::size_t... Index>
+    static consteval MemberSet required_members(std::index_sequence<Index...>) {
+        return (MemberSet{0} | ... | (MemberSet{Members::presence == Presence::required} << Index));
+    }
+    template <char Lead, class Object, std::size_t... Index>
+    static void write_each(JsonWriter& out, const Object& object, std::index_sequence<Index...>) {
+        (write_one < Index == 0 ? Lead : ',', Members > (out, object), ...);
     }
     template <char Lead, class One, class Object>
     static void write_one(JsonWriter& out, const Object& object) {
@@ -144,6 +142,14 @@ struct MemberList {
             write_key<Lead, One::key>(out);
             One::write(out, object);
         }
+    }
+    template <class Object, std::size_t... Index>
+    static bool read_any(JsonReader& in,
+                         const JsonName& name,
+                         Object& object,
+                         MemberSet& met,
+                         std::index_sequence<Index...>) {
+        return (read_if<Members>(in, name, object, met, MemberSet{1} << Index) || ...);
     }
     template <class One, class Object>
     static bool
