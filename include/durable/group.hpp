@@ -109,7 +109,7 @@ class GroupBase : public DurableAwaitableBase, public Source, public Waiter {
     void consider(Source* operand);
     bool decide_at_start();
     // Operands that are complete when the group starts need no waiter.
-    void wait_for(Source& operand) noexcept;
+    void wait_for(Source& operand);
     void stop_waiting(Source* operand) noexcept;
     void begin_take();
 

@@ -143,17 +143,22 @@ class Engine final : public detail::Engine {
     void begin_code(std::string_view input);
 
     // steps.cpp
-    [[nodiscard]] bool acceptable(const detail::StepRequest& request);
+    [[nodiscard]] std::string refusal_of(const detail::StepRequest& request) const;
     Decided decide_step(const detail::StepRequest& request, detail::Slot& slot);
     void dispatch(const detail::StepRequest& request, const detail::Slot& slot);
     void subscribe(detail::Slot& slot);
     void drop(detail::Slot& slot) noexcept;
 
+    // state.cpp
+    [[nodiscard]] std::string kv_refusal(std::string_view key, std::string_view value) const;
+
     // record.cpp
-    Decided decide(history::Kind kind,
-                   std::source_location where,
-                   std::optional<std::uint64_t> source = std::nullopt);
-    Decided compare(const Decision& made, const std::source_location& where);
+    // `refusal`: why this may not be stored; empty when it may. What was stored once is accepted
+    // again, although limits may have changed since.
+    Decided decide(history::Kind kind, std::source_location where, std::string refusal = {});
+    Decided decide(Decision made, const std::source_location& where, std::string refusal);
+    Decided compare(const Decision& made, const std::source_location& where, std::string refusal);
+    [[nodiscard]] bool ids_left();
     HistoryEvent& append(history::Kind kind,
                          std::optional<std::uint64_t> source,
                          const std::source_location& where);

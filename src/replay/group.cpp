@@ -42,9 +42,9 @@ bool GroupBase::decide_at_start() {
     return false;
 }
 
-void GroupBase::wait_for(Source& operand) noexcept {
+void GroupBase::wait_for(Source& operand) {
     if (!operand.ready()) {
-        operand.set_waiter(this);
+        checked_source(&operand).set_waiter(this); // an operand that is named twice is found here
     }
 }
 

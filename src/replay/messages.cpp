@@ -172,6 +172,9 @@ void Engine::ignore(std::string_view why) {
 }
 
 void Engine::append_message(history::Kind kind, std::optional<std::uint64_t> source) {
+    if (!ids_left()) {
+        return;
+    }
     ++turn_->result.counters.messages;
     apply(append(std::move(kind), source, {}));
 }

@@ -4,6 +4,7 @@
 #include "replay/text.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -45,45 +46,66 @@ std::string reason_for_child(std::string_view drop_reason) {
 
 } // namespace
 
-Engine::Decided Engine::decide(history::Kind kind,
-                               std::source_location where,
-                               std::optional<std::uint64_t> source) {
+Engine::Decided
+Engine::decide(history::Kind kind, std::source_location where, std::string refusal) {
+    return decide({.kind = std::move(kind), .source = std::nullopt}, where, std::move(refusal));
+}
+
+Engine::Decided
+Engine::decide(Decision made, const std::source_location& where, std::string refusal) {
     record_dropped();
     if (spoiled()) {
         return {};
     }
     if (replaying_) {
-        return compare({.kind = std::move(kind), .source = source}, where);
+        return compare(made, where, std::move(refusal));
     }
-    return {.id = append(std::move(kind), source, where).event_id};
+    if (!refusal.empty()) {
+        give_up(std::move(refusal));
+        return {};
+    }
+    if (!ids_left()) {
+        return {};
+    }
+    return {.id = append(std::move(made.kind), made.source, where).event_id};
 }
 
-Engine::Decided Engine::compare(const Decision& made, const std::source_location& where) {
+Engine::Decided
+Engine::compare(const Decision& made, const std::source_location& where, std::string refusal) {
     skip_recorded_patches();
     auto& turn = *turn_;
     const auto* const next = turn.next < turn.recorded.size() ? &turn.recorded[turn.next] : nullptr;
-    if (next == nullptr || !is_decision(next->kind)) {
-        report({.kind = NondeterminismKind::extra,
-                .event_id = next == nullptr ? 0 : next->event_id,
-                .expected =
-                    next == nullptr ? std::string{} : describe(next->kind, next->source_event_id),
-                .actual = describe(made.kind, made.source),
-                .actual_location = location_text(where)});
+    const bool comparable = next != nullptr && is_decision(next->kind);
+    auto differs = comparable ? difference(*next, made) : std::string{};
+    if (comparable && differs.empty()) {
+        ++turn.next;
+        last_event_id_ = std::max(last_event_id_, next->event_id);
+        return {.id = next->event_id, .recorded = next};
+    }
+    if (!refusal.empty()) {
+        give_up(std::move(refusal));
         return {};
     }
-    if (auto differs = difference(*next, made); !differs.empty()) {
-        report({.kind = NondeterminismKind::different,
-                .event_id = next->event_id,
-                .expected = describe(next->kind, next->source_event_id),
-                .expected_location = next->location,
-                .actual = describe(made.kind, made.source),
-                .actual_location = location_text(where),
-                .difference = std::move(differs)});
-        return {};
+    NondeterminismReport found{.kind = comparable ? NondeterminismKind::different
+                                                  : NondeterminismKind::extra,
+                               .actual = describe(made.kind, made.source),
+                               .actual_location = location_text(where),
+                               .difference = std::move(differs)};
+    if (next != nullptr) {
+        found.event_id = next->event_id;
+        found.expected = describe(next->kind, next->source_event_id);
+        found.expected_location = next->location;
     }
-    ++turn.next;
-    last_event_id_ = std::max(last_event_id_, next->event_id);
-    return {.id = next->event_id, .recorded = next};
+    report(std::move(found));
+    return {};
+}
+
+bool Engine::ids_left() {
+    if (last_event_id_ == std::numeric_limits<std::uint64_t>::max()) {
+        report_corrupt(last_event_id_, "corrupted history: no event id is left");
+        return false;
+    }
+    return true;
 }
 
 HistoryEvent& Engine::append(history::Kind kind,
@@ -121,7 +143,9 @@ void Engine::record_dropped() {
 
 void Engine::record_drop(const Dropped& dropped) {
     const auto decided = decide(
-        cancellation(dropped.kind, std::string{turn_->drop_reason}), dropped.where, dropped.id);
+        {.kind = cancellation(dropped.kind, std::string{turn_->drop_reason}), .source = dropped.id},
+        dropped.where,
+        {});
     if (decided.id == 0 || replaying_) {
         return;
     }

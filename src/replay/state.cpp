@@ -19,24 +19,17 @@ std::string over_limit(std::string what, std::size_t size, std::size_t limit) {
 } // namespace
 
 void Engine::set_status(std::optional<std::string_view> status, std::source_location where) {
-    if (spoiled()) {
-        return;
-    }
-    if (status && !replaying_) {
-        if (status->size() > limits_.custom_status_bytes) {
-            give_up(over_limit("Custom status size", status->size(), limits_.custom_status_bytes));
-            return;
-        }
-        if (!is_utf8(*status)) {
-            give_up("the custom status must be UTF-8 text");
-            return;
-        }
-    }
     history::CustomStatusUpdated update;
+    std::string refusal;
     if (status) {
         update.status = std::string{*status};
+        if (status->size() > limits_.custom_status_bytes) {
+            refusal = over_limit("Custom status size", status->size(), limits_.custom_status_bytes);
+        } else if (!is_utf8(*status)) {
+            refusal = "the custom status must be UTF-8 text";
+        }
     }
-    const auto decided = decide(update, where);
+    const auto decided = decide(update, where, std::move(refusal));
     if (decided.id == 0) {
         return;
     }
@@ -50,35 +43,28 @@ std::optional<std::string> Engine::status() const {
     return status_ ? std::optional{*status_} : std::nullopt;
 }
 
+// Every key of the instance counts: those of earlier turns and executions too (T-11).
+std::string Engine::kv_refusal(std::string_view key, std::string_view value) const {
+    const auto count = (kv_ ? kv_->size() : 0) + (kv_find(key) != nullptr ? 0U : 1U);
+    if (value.size() > limits_.kv_value_bytes) {
+        return over_limit(
+            "KV value for key '" + printable(key) + "'", value.size(), limits_.kv_value_bytes);
+    }
+    if (count > limits_.kv_keys) {
+        return "KV key count (" + std::to_string(count) + ") exceeds limit (" +
+               std::to_string(limits_.kv_keys) + ")";
+    }
+    return is_utf8(key) && is_utf8(value)
+               ? std::string{}
+               : "KV key '" + printable(key) + "': key and value must be UTF-8 text";
+}
+
 void Engine::kv_set(std::string_view key, std::string value, std::source_location where) {
-    if (spoiled()) {
-        return;
-    }
-    if (!kv_) {
-        kv_ = std::make_unique<KvSnapshot>();
-    }
-    if (!replaying_) {
-        // Every key of the instance counts: those of earlier turns and executions too (T-11).
-        const auto count = kv_->size() + (kv_->contains(key) ? 0U : 1U);
-        if (value.size() > limits_.kv_value_bytes) {
-            give_up(over_limit(
-                "KV value for key '" + printable(key) + "'", value.size(), limits_.kv_value_bytes));
-            return;
-        }
-        if (count > limits_.kv_keys) {
-            give_up("KV key count (" + std::to_string(count) + ") exceeds limit (" +
-                    std::to_string(limits_.kv_keys) + ")");
-            return;
-        }
-        if (!is_utf8(key) || !is_utf8(value)) {
-            give_up("KV key '" + printable(key) + "': key and value must be UTF-8 text");
-            return;
-        }
-    }
     const auto decided = decide(history::KeyValueSet{.key = std::string{key},
                                                      .value = value,
                                                      .last_updated_at_ms = now_ms_},
-                                where);
+                                where,
+                                kv_refusal(key, value));
     if (decided.id == 0) {
         return;
     }
@@ -87,19 +73,19 @@ void Engine::kv_set(std::string_view key, std::string value, std::source_locatio
         decided.recorded == nullptr
             ? now_ms_
             : std::get<history::KeyValueSet>(decided.recorded->kind).last_updated_at_ms;
+    if (!kv_) {
+        kv_ = std::make_unique<KvSnapshot>();
+    }
     kv_->insert_or_assign(std::string{key},
                           KvEntry{.value = std::move(value), .last_updated_at_ms = time});
 }
 
 void Engine::kv_clear(std::string_view key, std::source_location where) {
-    if (spoiled()) {
-        return;
-    }
-    if (!replaying_ && !is_utf8(key)) {
-        give_up("KV key '" + printable(key) + "' must be UTF-8 text");
-        return;
-    }
-    if (decide(history::KeyValueCleared{.key = std::string{key}}, where).id != 0 && kv_) {
+    auto refusal =
+        is_utf8(key) ? std::string{} : "KV key '" + printable(key) + "' must be UTF-8 text";
+    const auto decided =
+        decide(history::KeyValueCleared{.key = std::string{key}}, where, std::move(refusal));
+    if (decided.id != 0 && kv_) {
         if (const auto found = kv_->find(key); found != kv_->end()) {
             kv_->erase(found);
         }

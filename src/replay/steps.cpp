@@ -61,7 +61,7 @@ void destroy(Slot* slot) noexcept {
 Slot* Engine::schedule(const StepRequest& request) {
     auto slot = make_slot(*this, request);
     record_dropped();
-    if (spoiled() || !acceptable(request)) {
+    if (spoiled()) {
         return slot.release(); // never completes: the turn is lost or the execution over
     }
     const auto decided = decide_step(request, *slot);
@@ -86,19 +86,16 @@ Slot* Engine::schedule(const StepRequest& request) {
     return slot.release();
 }
 
-bool Engine::acceptable(const StepRequest& request) {
-    if (replaying_) {
-        return true; // it was accepted then
-    }
-    const auto name = std::string{request.name.substr(0, 128)};
+// Why a step may not be stored; empty when it may.
+std::string Engine::refusal_of(const StepRequest& request) const {
     if (request.tag.size() > limits_.tag_bytes) {
-        give_up("Activity '" + name + "' tag size (" + std::to_string(request.tag.size()) +
-                " bytes) exceeds limit (" + std::to_string(limits_.tag_bytes) + " bytes)");
-        return false;
+        return "Activity '" + printable(request.name) + "' tag size (" +
+               std::to_string(request.tag.size()) + " bytes) exceeds limit (" +
+               std::to_string(limits_.tag_bytes) + " bytes)";
     }
     if (request.child_id.starts_with(child_prefix)) {
-        give_up("child '" + name + "': ids that begin with 'sub::' are the library's own");
-        return false;
+        return "child '" + printable(request.name) +
+               "': ids that begin with 'sub::' are the library's own";
     }
     for (const auto text : {request.name,
                             request.input,
@@ -107,29 +104,31 @@ bool Engine::acceptable(const StepRequest& request) {
                             request.child_id,
                             request.version}) {
         if (!is_utf8(text)) {
-            give_up("'" + printable(name) + "': name, input and options must be UTF-8 text");
-            return false;
+            return "'" + printable(request.name) + "': name, input and options must be UTF-8 text";
         }
     }
-    return true;
+    return {};
 }
 
 Engine::Decided Engine::decide_step(const StepRequest& request, Slot& slot) {
     const auto name = std::string{request.name};
+    auto refusal = refusal_of(request);
     switch (request.kind) {
     case StepKind::activity:
         return decide(history::ActivityScheduled{.name = name,
                                                  .input = std::string{request.input},
                                                  .session_id = unless_empty(request.session),
                                                  .tag = unless_empty(request.tag)},
-                      request.where);
+                      request.where,
+                      std::move(refusal));
     case StepKind::timer:
         return decide(history::TimerCreated{.fire_at_ms = to_epoch_ms(request.fire_at)},
-                      request.where);
+                      request.where,
+                      std::move(refusal));
     case StepKind::event:
-        return decide(history::ExternalSubscribed{.name = name}, request.where);
+        return decide(history::ExternalSubscribed{.name = name}, request.where, std::move(refusal));
     case StepKind::queue:
-        return decide(history::QueueSubscribed{.name = name}, request.where);
+        return decide(history::QueueSubscribed{.name = name}, request.where, std::move(refusal));
     case StepKind::child: {
         auto id = std::string{request.child_id};
         if (id.empty() && !replaying_) {
@@ -139,7 +138,8 @@ Engine::Decided Engine::decide_step(const StepRequest& request, Slot& slot) {
         const auto decided = decide(
             history::SubOrchestrationScheduled{
                 .name = name, .instance = id, .input = std::string{request.input}},
-            request.where);
+            request.where,
+            std::move(refusal));
         if (decided.recorded != nullptr) {
             id = std::get<history::SubOrchestrationScheduled>(decided.recorded->kind).instance;
         }
@@ -193,7 +193,7 @@ void Engine::dispatch(const StepRequest& request, const Slot& slot) {
 std::string Engine::start_detached(const StepRequest& request) {
     record_dropped();
     auto id = std::string{request.child_id};
-    if (spoiled() || !acceptable(request)) {
+    if (spoiled()) {
         return id;
     }
     if (id.empty() && !replaying_) {
@@ -203,7 +203,8 @@ std::string Engine::start_detached(const StepRequest& request) {
     const auto decided = decide(history::OrchestrationChained{.name = std::string{request.name},
                                                               .instance = id,
                                                               .input = std::string{request.input}},
-                                request.where);
+                                request.where,
+                                refusal_of(request));
     if (decided.recorded != nullptr) {
         return std::get<history::OrchestrationChained>(decided.recorded->kind).instance;
     }
@@ -220,12 +221,15 @@ std::string Engine::start_detached(const StepRequest& request) {
 Slot* Engine::continue_as_new(const StepRequest& request) {
     auto slot = std::make_unique<Slot>(*this, StepKind::never, request.where);
     record_dropped();
-    if (spoiled() || turn_->continuation || !acceptable(request)) {
+    if (spoiled() || turn_->continuation) {
         return slot.release(); // the first request counts
     }
-    if (request.name != handler_->name) {
-        give_up("continue_as_new continues '" + handler_->name + "', not '" +
-                std::string{request.name} + "'");
+    auto refusal = request.name == handler_->name
+                       ? refusal_of(request)
+                       : "continue_as_new continues '" + handler_->name + "', not '" +
+                             std::string{request.name} + "'";
+    if (!refusal.empty()) {
+        give_up(std::move(refusal));
         return slot.release();
     }
     turn_->continuation = ContinueRequest{.input = std::string{request.input},

@@ -1,5 +1,7 @@
 #include "replay/fixture.hpp"
 
+#include "replay/end_execution.hpp"
+
 #include <durable/codec.hpp>
 
 #include <algorithm>
@@ -395,7 +397,8 @@ Then Given::run(Code code, const std::vector<WorkItem>& messages) const {
     auto result = execution->run(messages, from_epoch_ms(now_ms_));
     execution.reset();
 
-    if (check_replay_ && result.status != TurnStatus::nondeterministic) {
+    if (check_replay_ && result.status != TurnStatus::nondeterministic &&
+        replay::terminal_event(history_) == nullptr) {
         auto history = history_;
         for (const auto& event : result.commit.history_delta) {
             history.push_back(event);
