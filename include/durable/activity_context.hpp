@@ -17,6 +17,7 @@
 #include <durable/time.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -51,6 +52,8 @@ class ActivityContext final {
         std::shared_ptr<Logger> logger;     // nullptr: silent
         std::shared_ptr<Provider> provider; // nullptr: client() is not available
         std::stop_token stop;
+        // How sleep() waits; empty: on the clock. Tests without threads move the clock instead.
+        std::function<bool(Duration, const std::stop_token&)> sleep;
     };
 
     ActivityContext(ActivityInfo info, Services services);

@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -190,11 +191,25 @@ class Registry {
     }
     Registry& pin_raw(std::string_view orchestration, std::string_view version);
 
+    // Declares that an activity takes microseconds and never blocks: the thread that has scheduled
+    // it may run it, which saves waking another one.
+    template <class Signature>
+    Registry& mark_short(const Activity<Signature>& activity) {
+        return mark_short_raw(activity.name());
+    }
+    Registry& mark_short_raw(std::string_view activity) {
+        short_activities_.emplace(activity);
+        return *this;
+    }
+
     // Takes over everything another registry has: libraries bring their own.
     Registry& merge(const Registry& other);
 
     // nullptr when there is none.
     [[nodiscard]] const ActivityHandler* find_activity(std::string_view name) const;
+    [[nodiscard]] bool is_short(std::string_view activity) const noexcept {
+        return short_activities_.contains(activity);
+    }
     // Without a version: the pinned one, else the newest.
     [[nodiscard]] std::shared_ptr<const OrchestrationHandler>
     find_orchestration(std::string_view name, std::optional<Version> version = std::nullopt) const;
@@ -246,6 +261,7 @@ class Registry {
     Registry& add_orchestration(std::string_view name, std::string_view version, Begin begin);
 
     std::map<std::string, ActivityHandler, std::less<>> activities_;
+    std::set<std::string, std::less<>> short_activities_;
     std::map<std::string, Versions, std::less<>> orchestrations_;
     std::vector<std::string> problems_;
 };

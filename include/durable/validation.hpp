@@ -41,6 +41,9 @@ class Factory {
     // The lease that checks take when they mean to let it run out.
     [[nodiscard]] virtual Duration lock_timeout() const { return std::chrono::seconds{1}; }
 
+    // How long messages wait in these stores for an instance that has not started (P6).
+    [[nodiscard]] virtual Duration unstarted_message_ttl() const { return std::chrono::hours{1}; }
+
     // True when an empty fetch waits for poll_timeout; false when it answers within the threshold.
     [[nodiscard]] virtual bool long_polling() const { return true; }
     [[nodiscard]] virtual Duration short_poll_threshold() const {
@@ -51,6 +54,8 @@ class Factory {
     [[nodiscard]] virtual Result<std::shared_ptr<Provider>> reopen() {
         return fail(ErrorCode::unsupported, "this store does not outlive its provider");
     }
+    // Whether leases and sessions that were given out before a reopen are still good after it.
+    [[nodiscard]] virtual bool leases_survive_reopen() const { return false; }
 
     // Makes every stored event of the instance undecodable, or just one.
     [[nodiscard]] virtual Result<> corrupt_history(const std::string& /*instance*/) {
@@ -99,5 +104,10 @@ struct Verdict {
 
 // A factory of in-memory stores on a clock moved by hand, with every hook.
 [[nodiscard]] std::unique_ptr<Factory> memory_factory();
+
+// Stores of `factory` that are closed and opened again before every call, so that the whole list of
+// checks proves P12. Where leases do not survive a reopen, the store stays open while one is held.
+// `factory` must outlive the answer and be able to reopen.
+[[nodiscard]] std::unique_ptr<Factory> reopening_factory(Factory& factory);
 
 } // namespace durable::validation

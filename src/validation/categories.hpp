@@ -34,5 +34,20 @@ using CheckList = std::span<const Check>;
 [[nodiscard]] CheckList custom_status_checks();
 [[nodiscard]] CheckList kv_store_checks();
 [[nodiscard]] CheckList kv_layer_checks();
+[[nodiscard]] CheckList orphan_checks();
+[[nodiscard]] CheckList damage_checks();
+[[nodiscard]] CheckList all_or_nothing_checks();
+[[nodiscard]] CheckList error_class_checks();
+[[nodiscard]] CheckList strange_id_checks();
+[[nodiscard]] CheckList contract_hole_checks();
+[[nodiscard]] CheckList round_trip_checks();
+[[nodiscard]] CheckList race_checks();
+[[nodiscard]] CheckList time_boundary_checks();
+[[nodiscard]] CheckList clock_jump_checks();
+[[nodiscard]] CheckList timer_checks();
+[[nodiscard]] CheckList fairness_checks();
+[[nodiscard]] CheckList cached_history_checks();
+[[nodiscard]] CheckList watch_checks();
+[[nodiscard]] CheckList reopen_checks();
 
 } // namespace durable::validation

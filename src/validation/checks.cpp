@@ -40,6 +40,21 @@ std::vector<Check> all_checks() {
              custom_status_checks(),
              kv_store_checks(),
              kv_layer_checks(),
+             orphan_checks(),
+             damage_checks(),
+             all_or_nothing_checks(),
+             error_class_checks(),
+             strange_id_checks(),
+             contract_hole_checks(),
+             round_trip_checks(),
+             race_checks(),
+             time_boundary_checks(),
+             clock_jump_checks(),
+             timer_checks(),
+             fairness_checks(),
+             cached_history_checks(),
+             watch_checks(),
+             reopen_checks(),
          }) {
         all.insert(all.end(), category.begin(), category.end());
     }

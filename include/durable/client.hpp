@@ -1,0 +1,266 @@
+// Client: starts orchestrations, talks to them, and waits for what they answer. Needs a provider
+// only: a program may be a client without running anything itself.
+//
+//     const durable::Client client{provider};
+//     const auto run = client.start(hello, "world", {.id = "greeting-1"}).value();
+//     std::cout << run.wait(10s).value();
+//
+// Sending is asynchronous: a call that succeeded means "stored", not "done". Waiting is woken by
+// the store, not polled. Copies are cheap; any thread, any time.
+
+#pragma once
+
+#include <durable/contract.hpp>
+#include <durable/error_details.hpp>
+#include <durable/orchestration_status.hpp>
+#include <durable/payload.hpp>
+#include <durable/provider.hpp>
+#include <durable/result.hpp>
+#include <durable/time.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace durable {
+
+class Management; // management.hpp
+
+namespace detail {
+
+template <class T>
+[[nodiscard]] Result<T> read_payload(std::string_view text, std::string_view what) {
+    auto value = from_payload<T>(text);
+    if (!value) {
+        return fail(ErrorCode::corrupt, std::string{what} + ": " + value.error().message);
+    }
+    return *std::move(value);
+}
+
+// The user's own encoder may throw; the caller gets an Error like for every other bad input.
+template <class T>
+[[nodiscard]] Result<std::string> write_payload(const T& value) {
+    try {
+        return to_payload(value);
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::invalid_argument,
+                    "the input has no payload text: " + std::string{error.what()});
+    }
+}
+
+} // namespace detail
+
+// What to do when the id is taken.
+enum class Existing : std::uint8_t {
+    refuse, // answer already_exists
+    attach, // answer as if it had been started now
+};
+
+struct StartOptions {
+    std::string id;      // empty: a fresh UUID
+    std::string version; // empty: the newest registered where it begins
+    Existing existing = Existing::refuse;
+    Duration delay{}; // how long the start stays hidden
+};
+
+template <class R>
+class Run;
+
+class Client final {
+ public:
+    // The clock measures the time limits of waiting calls; nullptr: the machine's.
+    explicit Client(std::shared_ptr<Provider> provider, std::shared_ptr<Clock> clock = nullptr);
+
+    // Starts an instance. One id is one instance for ever: while it exists, running or ended, every
+    // further start changes nothing, whatever its name, version or input (T-18).
+    //   already_exists    the instance has begun (its first turn is committed)
+    //   invalid_argument  the id is not allowed, or the input has no payload text
+    // Between sending a start and its first turn the id is not seen as taken: of several starts
+    // sent in that window all succeed here, the first in the queue takes effect, the others are
+    // dropped. All handles then speak of that one instance.
+    template <class R, class In>
+    [[nodiscard]] Result<Run<R>> start(const Orchestration<R(In)>& orchestration,
+                                       const std::type_identity_t<In>& input,
+                                       StartOptions options = {}) const;
+    template <class R>
+    [[nodiscard]] Result<Run<R>> start(const Orchestration<R()>& orchestration,
+                                       StartOptions options = {}) const;
+    [[nodiscard]] Result<Run<std::string>>
+    start(std::string_view orchestration, std::string input, StartOptions options = {}) const;
+
+    // A handle for an instance that was started elsewhere. Asks nobody.
+    template <class R, class In>
+    [[nodiscard]] Run<R> attach(const Orchestration<R(In)>& orchestration, std::string id) const;
+    template <class R>
+    [[nodiscard]] Run<R> attach(const Orchestration<R()>& orchestration, std::string id) const;
+
+    // Sends an event to whoever waits for it. Before the instance has begun it is kept for a while.
+    template <class T>
+    [[nodiscard]] Result<> raise(const std::string& id,
+                                 const Event<T>& event,
+                                 const std::type_identity_t<T>& value = {}) const {
+        return raise(id, event.name(), to_payload(value));
+    }
+    [[nodiscard]] Result<>
+    raise(const std::string& id, std::string_view event, std::string data) const;
+
+    // Puts a message into a mailbox of the instance: first in, first out, kept until it is read.
+    template <class T>
+    [[nodiscard]] Result<> enqueue(const std::string& id,
+                                   const Queue<T>& queue,
+                                   const std::type_identity_t<T>& value = {}) const {
+        return enqueue(id, queue.name(), to_payload(value));
+    }
+    [[nodiscard]] Result<>
+    enqueue(const std::string& id, std::string_view queue, std::string data) const;
+
+    // Ends the instance, its activities and its children. Idempotent; the first reason stays. No
+    // effect on an instance that has ended.
+    [[nodiscard]] Result<> cancel(const std::string& id, std::string reason) const;
+
+    // An unknown id is RunStatus::not_found, not an error.
+    [[nodiscard]] Result<OrchestrationStatus> status(const std::string& id) const;
+
+    // Waits for the end, also of an instance that has not begun; timed_out otherwise. A limit of
+    // zero looks once.
+    [[nodiscard]] Result<OrchestrationStatus> wait(const std::string& id, Duration limit) const;
+
+    // Waits for a custom status newer than `seen_version`, or for the end.
+    [[nodiscard]] Result<OrchestrationStatus>
+    wait_for_status_change(const std::string& id, std::uint64_t seen_version, Duration limit) const;
+
+    // The instance's key-value store, changes of the running execution included.
+    [[nodiscard]] Result<std::optional<std::string>> kv(const std::string& id,
+                                                        const std::string& key) const;
+    [[nodiscard]] Result<std::map<std::string, std::string>> kv_all(const std::string& id) const;
+    template <Payload T>
+    [[nodiscard]] Result<std::optional<T>> kv(const std::string& id, const std::string& key) const;
+
+    // Waits until the key has a value. not_found when the instance ends without it.
+    [[nodiscard]] Result<std::string>
+    wait_for_kv(const std::string& id, const std::string& key, Duration limit) const;
+    template <Payload T>
+    [[nodiscard]] Result<T>
+    wait_for_kv(const std::string& id, const std::string& key, Duration limit) const;
+
+    [[nodiscard]] Result<std::optional<InstanceStats>> stats(const std::string& id) const;
+
+    // The management half of the store; unsupported when it has none.
+    [[nodiscard]] bool has_management() const noexcept;
+    [[nodiscard]] Result<Management> management() const;
+
+ private:
+    [[nodiscard]] Result<std::string>
+    send_start(std::string_view name, std::string input, StartOptions options) const;
+
+    std::shared_ptr<Provider> provider_;
+    std::shared_ptr<Clock> clock_;
+};
+
+// A started orchestration and the type of its result.
+template <class R>
+class Run final {
+ public:
+    Run(Client client, std::string id) : client_{std::move(client)}, id_{std::move(id)} {}
+
+    [[nodiscard]] const std::string& id() const noexcept { return id_; }
+
+    // The result. orchestration_failed, with the failure's text, when there is none to come;
+    // timed_out when it is not there yet; corrupt when its text is no R.
+    [[nodiscard]] Result<R> wait(Duration limit) const;
+    [[nodiscard]] Result<OrchestrationStatus> status() const { return client_.status(id_); }
+    [[nodiscard]] Result<> cancel(std::string reason) const {
+        return client_.cancel(id_, std::move(reason));
+    }
+
+ private:
+    Client client_;
+    std::string id_;
+};
+
+// ---- Template bodies
+
+template <class R, class In>
+Result<Run<R>> Client::start(const Orchestration<R(In)>& orchestration,
+                             const std::type_identity_t<In>& input,
+                             StartOptions options) const {
+    auto payload = detail::write_payload(input);
+    if (!payload) {
+        return std::unexpected{std::move(payload).error()};
+    }
+    auto id = send_start(orchestration.name(), *std::move(payload), std::move(options));
+    if (!id) {
+        return std::unexpected{std::move(id).error()};
+    }
+    return Run<R>{*this, *std::move(id)};
+}
+
+template <class R>
+Result<Run<R>> Client::start(const Orchestration<R()>& orchestration, StartOptions options) const {
+    auto id = send_start(orchestration.name(), to_payload(Unit{}), std::move(options));
+    if (!id) {
+        return std::unexpected{std::move(id).error()};
+    }
+    return Run<R>{*this, *std::move(id)};
+}
+
+template <class R, class In>
+Run<R> Client::attach(const Orchestration<R(In)>&, std::string id) const {
+    return Run<R>{*this, std::move(id)};
+}
+
+template <class R>
+Run<R> Client::attach(const Orchestration<R()>&, std::string id) const {
+    return Run<R>{*this, std::move(id)};
+}
+
+template <Payload T>
+Result<std::optional<T>> Client::kv(const std::string& id, const std::string& key) const {
+    auto text = kv(id, key);
+    if (!text) {
+        return std::unexpected{std::move(text).error()};
+    }
+    if (!text->has_value()) {
+        return std::optional<T>{};
+    }
+    auto value = detail::read_payload<T>(**text, "KV " + key);
+    if (!value) {
+        return std::unexpected{std::move(value).error()};
+    }
+    return std::optional<T>{*std::move(value)};
+}
+
+template <Payload T>
+Result<T> Client::wait_for_kv(const std::string& id, const std::string& key, Duration limit) const {
+    auto text = wait_for_kv(id, key, limit);
+    if (!text) {
+        return std::unexpected{std::move(text).error()};
+    }
+    return detail::read_payload<T>(*text, "KV " + key);
+}
+
+template <class R>
+Result<R> Run<R>::wait(Duration limit) const {
+    auto status = client_.wait(id_, limit);
+    if (!status) {
+        return std::unexpected{std::move(status).error()};
+    }
+    if (status->status == RunStatus::failed) {
+        return fail(ErrorCode::orchestration_failed,
+                    status->failure ? display_text(*status->failure) : status->output,
+                    id_);
+    }
+    if constexpr (std::is_void_v<R>) {
+        return {};
+    } else {
+        return detail::read_payload<R>(status->output, "the result of " + id_);
+    }
+}
+
+} // namespace durable

@@ -1,0 +1,88 @@
+// Management: look inside a store, delete and prune. For operators and their tools.
+//
+//     auto management = durable::Management::of(provider).value();
+//     for (const auto& id : management.list_instances_by_status("Failed").value()) { ... }
+//
+// Reads show committed state. docs/operating.md tells what may be deleted when.
+
+#pragma once
+
+#include <durable/provider.hpp>
+#include <durable/provider_admin.hpp>
+#include <durable/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace durable {
+
+// What a store can do, to be asked before relying on it.
+struct StoreCapabilities {
+    std::string provider; // "sqlite"
+    std::string version;
+    Durability durability = Durability::none;
+    bool management = false;
+};
+
+[[nodiscard]] StoreCapabilities capabilities_of(Provider& provider);
+
+class Management final {
+ public:
+    // unsupported when the provider has no management half.
+    [[nodiscard]] static Result<Management> of(std::shared_ptr<Provider> provider);
+
+    // ---- Instances
+
+    [[nodiscard]] Result<std::vector<std::string>> list_instances() const; // newest first
+    // "Running", "Completed", "Failed", "ContinuedAsNew"; anything else is invalid_argument.
+    [[nodiscard]] Result<std::vector<std::string>>
+    list_instances_by_status(const std::string& status) const;
+    [[nodiscard]] Result<InstanceInfo> instance_info(const std::string& instance) const;
+    [[nodiscard]] Result<InstanceTree> instance_tree(const std::string& instance) const;
+    [[nodiscard]] Result<std::vector<std::string>> children(const std::string& instance) const;
+    [[nodiscard]] Result<std::optional<std::string>> parent(const std::string& instance) const;
+
+    // ---- Executions and their histories
+
+    [[nodiscard]] Result<std::vector<std::uint64_t>> executions(const std::string& instance) const;
+    [[nodiscard]] Result<std::uint64_t> latest_execution(const std::string& instance) const;
+    [[nodiscard]] Result<ExecutionInfo> execution_info(const std::string& instance,
+                                                       std::uint64_t execution_id) const;
+    [[nodiscard]] Result<std::vector<HistoryEvent>> history(const std::string& instance) const;
+    [[nodiscard]] Result<std::vector<HistoryEvent>> history(const std::string& instance,
+                                                            std::uint64_t execution_id) const;
+
+    // ---- The store as a whole
+
+    [[nodiscard]] Result<SystemMetrics> system_metrics() const;
+    [[nodiscard]] Result<QueueDepths> queue_depths() const;
+    [[nodiscard]] Result<std::vector<QuarantinedItem>> quarantined() const;
+
+    // ---- Removing
+
+    // A root with its whole tree. not_found, not_a_root; still_running unless forced.
+    [[nodiscard]] Result<DeleteInstanceResult> delete_instance(const std::string& instance,
+                                                               bool force = false) const;
+    // Exactly these, all or none. has_children when a child outside the list would be orphaned.
+    [[nodiscard]] Result<DeleteInstanceResult>
+    delete_instances(const std::vector<std::string>& instances, bool force = false) const;
+    // The trees of matching roots that have ended.
+    [[nodiscard]] Result<DeleteInstanceResult> delete_bulk(const InstanceFilter& filter) const;
+    // Old executions, never the current one.
+    [[nodiscard]] Result<PruneResult> prune(const std::string& instance,
+                                            const PruneOptions& options = {}) const;
+    [[nodiscard]] Result<PruneResult> prune_bulk(const InstanceFilter& filter,
+                                                 const PruneOptions& options = {}) const;
+
+ private:
+    Management(std::shared_ptr<Provider> provider, ProviderAdmin& admin);
+
+    std::shared_ptr<Provider> provider_; // keeps the other half alive
+    ProviderAdmin* admin_;
+};
+
+} // namespace durable

@@ -1,0 +1,117 @@
+// RuntimeOptions: everything that can be tuned, with defaults that suit one process on one machine.
+
+#pragma once
+
+#include <durable/limits.hpp>
+#include <durable/log.hpp>
+#include <durable/metrics.hpp>
+#include <durable/provider.hpp>
+#include <durable/result.hpp>
+#include <durable/time.hpp>
+#include <durable/trace.hpp>
+#include <durable/version.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace durable {
+
+// base, 2 base, 4 base, ... never more than max.
+struct GrowingDelay {
+    Duration base = std::chrono::seconds{1};
+    Duration max = std::chrono::seconds{60};
+
+    [[nodiscard]] Duration delay(std::uint32_t attempt) const noexcept; // attempts count from 1
+};
+
+// What happens to an instance whose history today's code cannot follow.
+enum class NondeterminismPolicy : std::uint8_t {
+    park, // it stays as it is, is tried again with backoff, and continues when the code fits again
+    fail, // it fails for good
+};
+
+struct RuntimeOptions {
+    // ---- Threads
+
+    // Threads that run orchestrations. nullopt: one per core; 0: this runtime runs activities only.
+    std::optional<std::size_t> orchestration_threads;
+    // Most threads that run activities; they are started when needed. nullopt: two per core; 0:
+    // this runtime runs orchestrations only.
+    std::optional<std::size_t> activity_threads;
+    // Activities that ignore the request to stop keep their thread. So many may be replaced.
+    std::size_t max_zombies = 16;
+
+    // ---- Waiting for work
+
+    Duration long_poll_timeout = std::chrono::seconds{30};
+    // For stores that do not wait: the shortest time between two fetches that found nothing.
+    Duration min_poll_interval = std::chrono::milliseconds{100};
+
+    // ---- Leases. Renewed at half their time, or `buffer` before their end if that is sooner; a
+    // buffer that is not shorter than its lease is ignored.
+
+    Duration orchestrator_lock_timeout = std::chrono::seconds{5};
+    Duration orchestrator_lock_renewal_buffer = std::chrono::seconds{2};
+    Duration worker_lock_timeout = std::chrono::seconds{30};
+    Duration worker_lock_renewal_buffer = std::chrono::seconds{5};
+
+    // ---- When things go wrong
+
+    // A message or activity that was handed out more often than this fails its instance (poison).
+    std::uint32_t max_attempts = 10;
+    // Between attempts when no handler is registered here: another process may have it.
+    GrowingDelay unregistered_backoff;
+    NondeterminismPolicy nondeterminism = NondeterminismPolicy::park;
+    GrowingDelay park_backoff;
+    // How long an activity may take to return after it was asked to stop.
+    Duration activity_cancellation_grace_period = std::chrono::seconds{10};
+    // Which engine versions' histories this runtime replays. nullopt: all up to its own.
+    std::optional<VersionRange> supported_replay_versions;
+    Limits limits;
+
+    // ---- Sessions and tags
+
+    Duration session_lock_timeout = std::chrono::seconds{30};
+    Duration session_lock_renewal_buffer = std::chrono::seconds{5};
+    Duration session_idle_timeout = std::chrono::minutes{5};
+    Duration session_cleanup_interval = std::chrono::minutes{5};
+    // Distinct sessions whose activities run here at the same time.
+    std::size_t max_sessions_per_runtime = 10;
+    // Keeps sessions across a restart of this process. nullopt: a new owner at every start.
+    std::optional<std::string> worker_node_id;
+    TagFilter worker_tag_filter;
+
+    // ---- Suspended orchestrations kept in memory, so that a turn costs its new events only
+
+    std::size_t cache_max_frames = 100'000; // 0: none
+    std::size_t cache_max_bytes = 256UL * 1024 * 1024;
+    Duration cache_idle_timeout = std::chrono::minutes{10};
+    // Replays every turn from the beginning: slow, and finds code that is not deterministic. For
+    // tests.
+    bool evict_always = false;
+
+    // ---- Observability
+
+    std::shared_ptr<Logger> logger;   // nullptr: warnings and errors to stderr
+    std::shared_ptr<Metrics> metrics; // nullptr: none
+    std::shared_ptr<Tracer> tracer;   // nullptr: none
+    Duration gauge_poll_interval = std::chrono::seconds{60};
+
+    // ---- The end
+
+    // What the destructor of Runtime gives to work that is under way.
+    Duration shutdown_timeout = std::chrono::seconds{10};
+
+    std::shared_ptr<Clock> clock; // nullptr: the machine's
+};
+
+// invalid_argument, with the field's name and value, when the options contradict themselves.
+[[nodiscard]] Result<> validate(const RuntimeOptions& options);
+
+// How long a lease is held before it is renewed: never more than half of it (T-16).
+[[nodiscard]] Duration renewal_interval(Duration lock_timeout, Duration buffer) noexcept;
+
+} // namespace durable

@@ -1,0 +1,85 @@
+// TestRuntime: runs orchestrations in a unit test: one thread, no sleeping, time moved by hand.
+//
+//     durable::TestRuntime test{registry};
+//     const auto run = test.client().start(reminder, "ana", {.id = "r-1"}).value();
+//     EXPECT_EQ(test.finish(run).value(), "reminded after 24 h"); // takes no time
+//
+// Activities run on the calling thread, one after the other; bind fakes in the registry. Nothing
+// happens outside of the calls below, so a test can look at every state in between.
+
+#pragma once
+
+#include <durable/client.hpp>
+#include <durable/provider.hpp>
+#include <durable/registry.hpp>
+#include <durable/result.hpp>
+#include <durable/runtime.hpp>
+#include <durable/runtime_options.hpp>
+#include <durable/testing.hpp>
+#include <durable/time.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace durable {
+
+class TestRuntime final {
+ public:
+    struct Options {
+        RuntimeOptions runtime;             // its clock is ignored
+        std::shared_ptr<ManualClock> clock; // nullptr: a new one
+        std::shared_ptr<Provider> provider; // on that clock; nullptr: a new one in memory
+    };
+
+    // Throws std::invalid_argument like Runtime::start.
+    explicit TestRuntime(Registry registry);
+    TestRuntime(Registry registry, Options options);
+    TestRuntime(const TestRuntime&) = delete;
+    TestRuntime& operator=(const TestRuntime&) = delete;
+    ~TestRuntime();
+
+    [[nodiscard]] Client client() const;
+    [[nodiscard]] ManualClock& clock() const noexcept;
+    [[nodiscard]] const std::shared_ptr<Provider>& provider() const noexcept;
+
+    // One turn, or one activity. False: there was none that could run now.
+    bool run_turn();
+    bool run_activity();
+
+    // Everything that can happen without time passing. False: it does not come to rest.
+    bool run_until_idle();
+
+    // The next moment at which a timer fires or a delay ends, as far as known here.
+    [[nodiscard]] std::optional<Instant> next_event() const;
+
+    // Lets `by` pass, stopping at every moment in between at which something happens.
+    void advance(Duration by);
+
+    // Runs, and moves the clock from event to event, until the instance has ended. timed_out when
+    // nothing is left that could happen, or when `limit` has passed on the clock.
+    [[nodiscard]] Result<OrchestrationStatus> finish(const std::string& id,
+                                                     Duration limit = std::chrono::hours{24 * 365});
+    template <class R>
+    [[nodiscard]] Result<R> finish(const Run<R>& run,
+                                   Duration limit = std::chrono::hours{24 * 365}) {
+        auto status = finish(run.id(), limit);
+        if (!status) {
+            return std::unexpected{std::move(status).error()};
+        }
+        return run.wait(Duration::zero());
+    }
+
+    // Forgets every frame in memory, as a restart would: what follows is replayed.
+    void forget();
+
+    [[nodiscard]] std::vector<HistoryEvent> history(const std::string& id) const;
+    [[nodiscard]] std::vector<ParkedInstance> parked() const;
+
+ private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+} // namespace durable

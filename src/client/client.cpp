@@ -1,0 +1,268 @@
+#include "base/random.hpp"
+#include "base/try.hpp"
+
+#include <durable/client.hpp>
+#include <durable/management.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+namespace durable {
+
+namespace {
+
+constexpr std::size_t longest_id = 512;
+
+// Random UUID, version 4.
+std::string new_uuid() {
+    const auto high = (system_random()->next() & ~0xf000ULL) | 0x4000ULL;
+    const auto low = (system_random()->next() & ~(3ULL << 62U)) | (1ULL << 63U);
+    std::array<char, 40> text{};
+    const int length = std::snprintf(text.data(),
+                                     text.size(),
+                                     "%08x-%04x-%04x-%04x-%012llx",
+                                     static_cast<unsigned>(high >> 32U),
+                                     static_cast<unsigned>(high >> 16U) & 0xffffU,
+                                     static_cast<unsigned>(high) & 0xffffU,
+                                     static_cast<unsigned>(low >> 48U),
+                                     static_cast<unsigned long long>(low) & 0xffffffffffffULL);
+    return {text.data(), static_cast<std::size_t>(length)};
+}
+
+Result<> check_id(const std::string& id) {
+    if (id.empty() || id.size() > longest_id) {
+        return fail(ErrorCode::invalid_argument,
+                    "an instance id has 1 to " + std::to_string(longest_id) + " bytes, not " +
+                        std::to_string(id.size()));
+    }
+    return {};
+}
+
+// Children are named by their parents; a root with such a name could collide with one.
+Result<> check_root_id(const std::string& id) {
+    DURABLE_TRY(check_id(id));
+    if (id.starts_with("sub::") || id.contains("::sub::")) {
+        return fail(ErrorCode::invalid_argument,
+                    "'sub::' in an instance id is reserved for children: " + id);
+    }
+    return {};
+}
+
+Result<> check_name(std::string_view name) {
+    if (const auto* problem = detail::name_problem(name)) {
+        return fail(ErrorCode::invalid_argument,
+                    std::string{problem} + ": '" + std::string{name} + "'");
+    }
+    return {};
+}
+
+RunStatus run_status(const InstanceState& state) {
+    if (!state.exists) {
+        return RunStatus::not_found;
+    }
+    switch (state.status) {
+    case ExecutionStatus::completed:
+        return RunStatus::completed;
+    case ExecutionStatus::failed:
+        return RunStatus::failed;
+    case ExecutionStatus::running:
+    case ExecutionStatus::continued_as_new:
+        break;
+    }
+    return RunStatus::running;
+}
+
+// The store keeps a failure's text with the execution and its details in the history.
+ErrorDetails failure_details(Provider& provider, const std::string& id, const std::string& output) {
+    if (const auto history = provider.read(id)) {
+        for (const auto& event : *history) {
+            if (const auto* failed = std::get_if<history::OrchestrationFailed>(&event.kind)) {
+                return failed->details;
+            }
+        }
+    }
+    return details::Infrastructure{.operation = "read", .message = output};
+}
+
+OrchestrationStatus
+to_status(Provider& provider, const std::string& id, const InstanceState& state) {
+    OrchestrationStatus status{.status = run_status(state),
+                               .orchestration = state.orchestration_name,
+                               .version = state.orchestration_version,
+                               .execution_id = state.execution_id,
+                               .custom_status = state.custom_status.status,
+                               .custom_status_version = state.custom_status.version};
+    if (status.status == RunStatus::completed) {
+        status.output = state.output.value_or("");
+    } else if (status.status == RunStatus::failed) {
+        status.failure = failure_details(provider, id, state.output.value_or(""));
+    }
+    return status;
+}
+
+// Looks at the state, and again after every change, until `done` or the limit.
+template <class Done>
+Result<InstanceState>
+watch_until(Provider& provider, Clock& clock, const std::string& id, Duration limit, Done done) {
+    const auto deadline = add_saturating(clock.steady(), limit);
+    WatchInstance watch{.instance = id};
+    while (true) {
+        DURABLE_TRY_ASSIGN(auto state, provider.watch_instance(watch));
+        DURABLE_TRY_ASSIGN(const bool finished, done(state));
+        if (finished) {
+            return state;
+        }
+        const auto now = clock.steady();
+        if (now >= deadline) {
+            return fail(ErrorCode::timed_out,
+                        "gave up waiting for " + id + " after " + std::to_string(limit.count()) +
+                            " ms");
+        }
+        watch.seen_revision = state.revision;
+        watch.timeout = deadline - now;
+    }
+}
+
+} // namespace
+
+std::string_view name_of(RunStatus status) noexcept {
+    switch (status) {
+    case RunStatus::not_found:
+        return "NotFound";
+    case RunStatus::running:
+        return "Running";
+    case RunStatus::completed:
+        return "Completed";
+    case RunStatus::failed:
+        return "Failed";
+    }
+    return "Unknown";
+}
+
+Client::Client(std::shared_ptr<Provider> provider, std::shared_ptr<Clock> clock)
+    : provider_{std::move(provider)}, clock_{clock ? std::move(clock) : system_clock()} {}
+
+Result<std::string>
+Client::send_start(std::string_view name, std::string input, StartOptions options) const {
+    DURABLE_TRY(check_name(name));
+    if (options.id.empty()) {
+        options.id = new_uuid();
+    } else {
+        DURABLE_TRY(check_root_id(options.id));
+        DURABLE_TRY_ASSIGN(const auto state, provider_->watch_instance({.instance = options.id}));
+        if (state.exists) {
+            if (options.existing == Existing::attach) {
+                return std::move(options.id);
+            }
+            return fail(ErrorCode::already_exists, "instance " + options.id + " exists", "start");
+        }
+    }
+    if (!options.version.empty() && !Version::parse(options.version)) {
+        return fail(ErrorCode::invalid_argument,
+                    "not a version: '" + options.version + "', expected 1.2.3",
+                    "start");
+    }
+    work::StartOrchestration start{
+        .instance = options.id, .orchestration = std::string{name}, .input = std::move(input)};
+    if (!options.version.empty()) {
+        start.version = std::move(options.version);
+    }
+    const auto delay =
+        options.delay > Duration::zero() ? std::optional{options.delay} : std::optional<Duration>{};
+    DURABLE_TRY(provider_->enqueue_for_orchestrator(std::move(start), delay));
+    return std::move(options.id);
+}
+
+Result<Run<std::string>>
+Client::start(std::string_view orchestration, std::string input, StartOptions options) const {
+    DURABLE_TRY_ASSIGN(auto id, send_start(orchestration, std::move(input), std::move(options)));
+    return Run<std::string>{*this, std::move(id)};
+}
+
+Result<> Client::raise(const std::string& id, std::string_view event, std::string data) const {
+    DURABLE_TRY(check_id(id));
+    DURABLE_TRY(check_name(event));
+    return provider_->enqueue_for_orchestrator(
+        work::ExternalRaised{.instance = id, .name = std::string{event}, .data = std::move(data)},
+        std::nullopt);
+}
+
+Result<> Client::enqueue(const std::string& id, std::string_view queue, std::string data) const {
+    DURABLE_TRY(check_id(id));
+    DURABLE_TRY(check_name(queue));
+    return provider_->enqueue_for_orchestrator(
+        work::QueueMessage{.instance = id, .name = std::string{queue}, .data = std::move(data)},
+        std::nullopt);
+}
+
+Result<> Client::cancel(const std::string& id, std::string reason) const {
+    DURABLE_TRY(check_id(id));
+    return provider_->enqueue_for_orchestrator(
+        work::CancelInstance{.instance = id, .reason = std::move(reason)}, std::nullopt);
+}
+
+Result<OrchestrationStatus> Client::status(const std::string& id) const {
+    DURABLE_TRY_ASSIGN(const auto state, provider_->watch_instance({.instance = id}));
+    return to_status(*provider_, id, state);
+}
+
+Result<OrchestrationStatus> Client::wait(const std::string& id, Duration limit) const {
+    const auto ended = [](const InstanceState& state) -> Result<bool> {
+        const auto status = run_status(state);
+        return status == RunStatus::completed || status == RunStatus::failed;
+    };
+    DURABLE_TRY_ASSIGN(const auto state, watch_until(*provider_, *clock_, id, limit, ended));
+    return to_status(*provider_, id, state);
+}
+
+Result<OrchestrationStatus> Client::wait_for_status_change(const std::string& id,
+                                                           std::uint64_t seen_version,
+                                                           Duration limit) const {
+    const auto changed = [&](const InstanceState& state) -> Result<bool> {
+        const auto status = run_status(state);
+        return state.custom_status.version > seen_version || status == RunStatus::completed ||
+               status == RunStatus::failed;
+    };
+    DURABLE_TRY_ASSIGN(const auto state, watch_until(*provider_, *clock_, id, limit, changed));
+    return to_status(*provider_, id, state);
+}
+
+Result<std::optional<std::string>> Client::kv(const std::string& id, const std::string& key) const {
+    return provider_->get_kv_value(id, key);
+}
+
+Result<std::map<std::string, std::string>> Client::kv_all(const std::string& id) const {
+    return provider_->get_kv_all_values(id);
+}
+
+Result<std::string>
+Client::wait_for_kv(const std::string& id, const std::string& key, Duration limit) const {
+    std::optional<std::string> value;
+    // The state is read first: a value that comes after the read of the key changes the revision.
+    const auto present = [&](const InstanceState& state) -> Result<bool> {
+        DURABLE_TRY_ASSIGN(value, provider_->get_kv_value(id, key));
+        const auto status = run_status(state);
+        if (!value && (status == RunStatus::completed || status == RunStatus::failed)) {
+            return fail(ErrorCode::not_found, id + " ended without a value for '" + key + "'");
+        }
+        return value.has_value();
+    };
+    DURABLE_TRY(watch_until(*provider_, *clock_, id, limit, present));
+    return *std::move(value);
+}
+
+Result<std::optional<InstanceStats>> Client::stats(const std::string& id) const {
+    return provider_->get_instance_stats(id);
+}
+
+bool Client::has_management() const noexcept {
+    return provider_->as_management_capability() != nullptr;
+}
+
+Result<Management> Client::management() const {
+    return Management::of(provider_);
+}
+
+} // namespace durable

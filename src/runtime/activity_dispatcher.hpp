@@ -1,0 +1,71 @@
+// Takes activities from the worker queue, runs them and stores what they returned.
+//
+// step() does one of them from fetch to acknowledgement on the calling thread. A dispatcher belongs
+// to one thread; any number of them share a Node.
+
+#pragma once
+
+#include "observability/observer.hpp"
+#include "runtime/lease_keeper.hpp"
+#include "runtime/running_activities.hpp"
+#include "runtime/step.hpp"
+
+#include <durable/activity_context.hpp>
+#include <durable/provider.hpp>
+#include <durable/registry.hpp>
+#include <durable/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace durable::runtime {
+
+struct Node;
+
+// How an activity left its thread.
+enum class Ran : std::uint8_t {
+    settled,     // done with: stored, refused, not wanted any more
+    interrupted, // given back because the runtime ends
+    zombie,      // given up long ago; only the thread has come back
+};
+
+class ActivityDispatcher {
+ public:
+    ActivityDispatcher(Node& node, std::string worker_id);
+
+    // Waits up to `poll` for an activity, `stop` ends the wait, and runs it.
+    StepResult step(Duration poll, const std::stop_token& stop);
+
+    // The two halves of step(), for whoever must know that the thread is about to be busy. The
+    // result of fetch() is idle or failed when there is no lease.
+    [[nodiscard]] StepResult
+    fetch(Duration poll, const std::stop_token& stop, std::optional<WorkLease>& lease);
+    Ran run(WorkLease lease);
+
+    // Runs the oldest activity here and now if it is declared short, else leaves it for others. For
+    // the thread that has just committed one.
+    void run_short();
+
+ private:
+    struct Call; // one activity on its way through run()
+
+    [[nodiscard]] Ran run_in_session(const WorkLease& lease, const ActivityHandler& handler);
+    [[nodiscard]] Outcome<std::string> invoke(const Call& call, const ActivityHandler& handler);
+    [[nodiscard]] Ran conclude(const Call& call, Outcome<std::string> outcome);
+    void poison(const WorkLease& lease);
+    void leave_unregistered(const WorkLease& lease);
+    void give_back(const WorkLease& lease, std::optional<Duration> delay, bool ignore_attempt);
+
+    // True: stored. lock_lost: nobody wants it any more. Other errors are past mending.
+    [[nodiscard]] Result<> store(const std::string& lock_token, const WorkItem& completion);
+    void measure(const Call& call, std::string_view outcome) const;
+
+    Node& node_;
+    std::string worker_id_;
+    LeaseKeeper::Slot slot_;
+    FetchBackoff backoff_;
+};
+
+} // namespace durable::runtime

@@ -1,0 +1,155 @@
+#include "runtime/frame_cache.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace durable::runtime {
+
+using observability::Metric;
+
+namespace {
+
+// What an entry costs beside the execution: list node, hash node and bucket.
+constexpr std::size_t entry_overhead = 192;
+
+} // namespace
+
+FrameCache::FrameCache(Clock& clock, const observability::Observer& observer, Bounds bounds)
+    : clock_{clock}, observer_{observer}, bounds_{bounds} {}
+
+FrameCache::~FrameCache() = default;
+
+FrameCache::Promise::~Promise() {
+    if (promised_.empty()) {
+        return;
+    }
+    const MutexLock lock{cache_.mutex_};
+    for (const auto& instance : promised_) {
+        const auto found = cache_.index_.find(instance);
+        if (found != cache_.index_.end() && found->second->promised > 0) {
+            --found->second->promised;
+        }
+    }
+}
+
+std::optional<CachedHistory> FrameCache::Promise::lookup(std::string_view instance) {
+    const MutexLock lock{cache_.mutex_};
+    const auto found = cache_.index_.find(instance);
+    if (found == cache_.index_.end()) {
+        return std::nullopt;
+    }
+    ++found->second->promised;
+    promised_.emplace_back(instance);
+    const auto& execution = *found->second->frame.execution;
+    return CachedHistory{.execution_id = execution.execution_id(),
+                         .last_event_id = execution.last_event_id()};
+}
+
+std::optional<Frame> FrameCache::take(const std::string& instance, std::uint64_t execution_id) {
+    Victims taken;
+    {
+        const MutexLock lock{mutex_};
+        const auto found = index_.find(instance);
+        if (found == index_.end()) {
+            return std::nullopt;
+        }
+        unlink(found->second, taken);
+    }
+    auto& frame = taken.front().frame;
+    if (frame.execution->execution_id() != execution_id) {
+        destroy(taken, "superseded");
+        return std::nullopt;
+    }
+    return std::move(frame);
+}
+
+void FrameCache::put(Frame frame) {
+    const auto now = clock_.steady();
+    const auto bytes = frame.execution->memory_bytes() + entry_overhead;
+    Victims victims;
+    victims.push_back({.frame = std::move(frame), .bytes = bytes, .used = now});
+    if (bounds_.evict_always || bounds_.max_frames == 0 || bytes > bounds_.max_bytes) {
+        destroy(victims, bounds_.evict_always ? "always" : "size");
+        return;
+    }
+    Victims superseded;
+    {
+        const MutexLock lock{mutex_};
+        const std::string_view key = victims.front().frame.execution->instance();
+        if (const auto found = index_.find(key); found != index_.end()) {
+            unlink(found->second, superseded);
+        }
+        order_.splice(order_.end(), victims);
+        index_.emplace(key, std::prev(order_.end()));
+        bytes_ += bytes;
+        shrink(victims);
+    }
+    destroy(superseded, "superseded");
+    destroy(victims, "size");
+}
+
+void FrameCache::unlink(Order::iterator entry, Victims& victims) {
+    index_.erase(entry->frame.execution->instance());
+    bytes_ -= entry->bytes;
+    victims.splice(victims.end(), order_, entry);
+}
+
+void FrameCache::shrink(Victims& victims) {
+    auto next = order_.begin();
+    while (next != order_.end() &&
+           (order_.size() > bounds_.max_frames || bytes_ > bounds_.max_bytes)) {
+        const auto entry = next++;
+        if (entry->promised == 0) {
+            unlink(entry, victims);
+        }
+    }
+}
+
+void FrameCache::evict_idle() {
+    const auto now = clock_.steady();
+    Victims victims;
+    {
+        const MutexLock lock{mutex_};
+        auto next = order_.begin();
+        while (next != order_.end() && add_saturating(next->used, bounds_.idle_timeout) <= now) {
+            const auto entry = next++;
+            if (entry->promised == 0) {
+                unlink(entry, victims);
+            }
+        }
+    }
+    destroy(victims, "idle");
+}
+
+SteadyInstant FrameCache::next_idle() const {
+    const MutexLock lock{mutex_};
+    return order_.empty() ? SteadyInstant::max()
+                          : add_saturating(order_.front().used, bounds_.idle_timeout);
+}
+
+void FrameCache::clear(std::string_view reason) {
+    Victims victims;
+    {
+        const MutexLock lock{mutex_};
+        index_.clear();
+        bytes_ = 0;
+        victims.swap(order_);
+    }
+    destroy(victims, reason);
+}
+
+FrameCache::Size FrameCache::size() const {
+    const MutexLock lock{mutex_};
+    return {.frames = order_.size(), .bytes = bytes_};
+}
+
+// Runs destructors of user code: never under the lock.
+void FrameCache::destroy(Victims& victims, std::string_view reason) const {
+    if (!victims.empty()) {
+        observer_.record(
+            Metric::frame_cache_evictions, static_cast<double>(victims.size()), {reason});
+        victims.clear();
+    }
+}
+
+} // namespace durable::runtime

@@ -1,0 +1,225 @@
+// The turns of an OrchestrationDispatcher that cannot be run: poisoned, finished, unknown here,
+// incompatible, or different from their history.
+
+#include "replay/end_execution.hpp"
+#include "runtime/incoming.hpp"
+#include "runtime/node.hpp"
+#include "runtime/orchestration_dispatcher.hpp"
+#include "runtime/turn_commit.hpp"
+#include "runtime/turn_report.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace durable::runtime {
+
+using observability::Metric;
+
+namespace {
+
+constexpr Duration short_delay{1000};
+
+// The one event that can be written into a history that cannot be read: above every real id, and
+// still a number that every JSON reader keeps exact.
+constexpr std::uint64_t unreadable_history_event_id = (1ULL << 53U) - 1;
+
+bool continued(const HistoryEvent& end) {
+    return std::holds_alternative<history::OrchestrationContinuedAsNew>(end.kind);
+}
+
+} // namespace
+
+void OrchestrationDispatcher::poison(const OrchestrationItem& item) {
+    node_.frames.take(item.instance, item.execution_id).reset();
+    if (item.history_error) {
+        poison_unreadable(item);
+        return;
+    }
+    Turn turn{.item = item, .execution_id = item.execution_id, .history = item.history};
+    auto history = whole_history(turn);
+    if (!history) {
+        return;
+    }
+    turn.start = find_start(item.messages);
+    if (const auto* end = replay::terminal_event(*history)) {
+        const bool successor = find_message<work::ContinueAsNew>(item.messages) != nullptr;
+        if (!continued(*end) || !successor) {
+            meet_ended(item, *end);
+            return;
+        }
+        // T-31: recorded in the execution that could not begin.
+        ++turn.execution_id;
+        history->clear();
+    }
+    if (history->empty() && turn.start == nullptr) {
+        drop(item, "unknown_instance");
+        return;
+    }
+    const auto cause = node_.diagnostics.take(item.instance);
+    node_.observer.count(Metric::orchestration_poison);
+    fail(turn,
+         *history,
+         details::Poison{.attempt_count = item.attempt_count,
+                         .max_attempts = node_.options.max_attempts,
+                         .kind = details::PoisonKind::orchestration,
+                         .instance = item.instance,
+                         .execution_id = turn.execution_id,
+                         .message = (cause.empty() ? "" : cause + "; messages: ") +
+                                    describe(item.messages)});
+}
+
+void OrchestrationDispatcher::poison_unreadable(const OrchestrationItem& item) {
+    const ErrorDetails details =
+        details::Poison{.attempt_count = item.attempt_count,
+                        .max_attempts = node_.options.max_attempts,
+                        .kind = details::PoisonKind::failed_deserialization,
+                        .instance = item.instance,
+                        .execution_id = item.execution_id,
+                        .error = *item.history_error,
+                        .message = describe(item.messages)};
+    TurnCommit commit{.lock_token = item.lock_token, .execution_id = item.execution_id};
+    commit.metadata.status = ExecutionStatus::failed;
+    commit.metadata.output = display_text(details);
+    commit.history_delta.push_back({.event_id = unreadable_history_event_id,
+                                    .instance_id = item.instance,
+                                    .execution_id = item.execution_id,
+                                    .timestamp_ms = to_epoch_ms(node_.clock->now()),
+                                    .engine_version = engine_version_text(),
+                                    .kind = history::OrchestrationFailed{.details = details}});
+    node_.observer.count(Metric::orchestration_poison);
+    node_.observer.log(LogLevel::error, where_of(item), display_text(details));
+    static_cast<void>(commit_turn(node_, item, commit)); // what is refused comes back
+}
+
+void OrchestrationDispatcher::meet_ended(const OrchestrationItem& item, const HistoryEvent& end) {
+    if (!continued(end)) {
+        drop(item, "instance_ended");
+        return;
+    }
+    const auto* next = find_message<work::ContinueAsNew>(item.messages);
+    if (next == nullptr) {
+        // T-17: the next execution has not been announced yet, but it will want these messages.
+        node_.observer.log(
+            LogLevel::warn, where_of(item), "messages wait for the next execution to begin");
+        give_back(node_, item, short_delay, false);
+        return;
+    }
+    run({.item = item, .execution_id = item.execution_id + 1, .history = {}, .start = next}, {});
+}
+
+void OrchestrationDispatcher::drop(const OrchestrationItem& item, std::string_view reason) {
+    const Turn turn{.item = item, .execution_id = item.execution_id, .history = item.history};
+    replay::TurnResult nothing;
+    nothing.commit.execution_id = item.execution_id;
+    if (!complete(turn, nothing) || commit_turn(node_, item, nothing.commit) != Committed::yes) {
+        return;
+    }
+    node_.parked.leave(item.instance);
+    node_.observer.record(Metric::orchestration_dropped_messages,
+                          static_cast<double>(item.messages.size()),
+                          {reason});
+    for (const auto& message : item.messages) {
+        node_.observer.log(LogLevel::info,
+                           where_of(item),
+                           "message dropped",
+                           {{.name = "reason", .value = reason},
+                            {.name = "message", .value = type_name(message)}});
+    }
+}
+
+void OrchestrationDispatcher::leave_unregistered(const Turn& turn,
+                                                 std::string_view name,
+                                                 std::string_view version) {
+    const auto& item = turn.item;
+    const auto attempt = std::to_string(item.attempt_count);
+    const auto what = std::string{name} + ' ' + std::string{version};
+    node_.observer.count(Metric::orchestration_configuration_errors, {name, "unregistered"});
+    node_.observer.log(
+        LogLevel::warn,
+        where_of(item),
+        "no such orchestration is registered here",
+        {{.name = "orchestration", .value = what}, {.name = "attempt", .value = attempt}});
+    node_.diagnostics.remember(item.instance, "no handler is registered for " + what);
+    give_back(node_, item, node_.options.unregistered_backoff.delay(item.attempt_count), true);
+}
+
+void OrchestrationDispatcher::leave_incompatible(const OrchestrationItem& item,
+                                                 std::string_view pinned) {
+    node_.observer.log(LogLevel::warn,
+                       where_of(item),
+                       "this history was begun by an engine that this runtime cannot replay",
+                       {{.name = "engine_version", .value = pinned}});
+    node_.diagnostics.remember(item.instance, "engine version " + std::string{pinned});
+    give_back(node_, item, short_delay, true);
+}
+
+void OrchestrationDispatcher::meet_nondeterminism(const Turn& turn,
+                                                  const replay::NondeterminismReport& report) {
+    const auto& item = turn.item;
+    node_.observer.count(Metric::orchestration_configuration_errors,
+                         {item.orchestration_name, "nondeterminism"});
+    node_.observer.log(LogLevel::error, where_of(item), report.text());
+    // Ending needs no code: an instance whose code is gone can always be cancelled.
+    const auto* cancel = find_message<work::CancelInstance>(item.messages);
+    if (cancel == nullptr && node_.options.nondeterminism == NondeterminismPolicy::park) {
+        const auto now = node_.clock->now();
+        const auto attempts = node_.parked.park({.instance = item.instance,
+                                                 .execution_id = turn.execution_id,
+                                                 .orchestration = report.orchestration,
+                                                 .report = report.text(),
+                                                 .since = now});
+        const auto delay = node_.options.park_backoff.delay(attempts);
+        node_.parked.set_next_attempt(item.instance, add_saturating(now, delay));
+        give_back(node_, item, delay, false);
+        return;
+    }
+    const auto history = whole_history(turn);
+    if (!history) {
+        return;
+    }
+    if (cancel != nullptr) {
+        fail(turn,
+             *history,
+             details::Application{.kind = details::ApplicationKind::cancelled,
+                                  .reason = std::get<work::CancelInstance>(*cancel).reason});
+    } else {
+        fail(turn,
+             *history,
+             details::Configuration{.resource = report.orchestration,
+                                    .has_message = true,
+                                    .message = report.summary()});
+    }
+}
+
+void OrchestrationDispatcher::fail(const Turn& turn,
+                                   std::span<const HistoryEvent> full_history,
+                                   ErrorDetails details) {
+    const auto& item = turn.item;
+    auto result = replay::fail_execution({.instance = item.instance,
+                                          .execution_id = turn.execution_id,
+                                          .history = full_history,
+                                          .start = turn.start,
+                                          .version = item.version,
+                                          .details = std::move(details),
+                                          .now = node_.clock->now()});
+    Frame frame{.turns = last_turn(full_history) + 1,
+                .started_at_ms = full_history.empty() ? to_epoch_ms(node_.clock->now())
+                                                      : full_history.front().timestamp_ms};
+    mark_turn(result.commit.history_delta, frame.turns);
+    if (!complete(turn, result) || commit_turn(node_, item, result.commit) != Committed::yes) {
+        return;
+    }
+    node_.parked.leave(item.instance);
+    node_.activities.cancel(result.commit.cancelled_activities);
+    const auto* started = started_in(full_history);
+    report_turn(node_,
+                {.instance = item.instance,
+                 .execution_id = turn.execution_id,
+                 .orchestration = started != nullptr ? started->name : item.orchestration_name,
+                 .version = started != nullptr ? started->version : item.version},
+                frame,
+                result,
+                0);
+}
+
+} // namespace durable::runtime

@@ -1,0 +1,133 @@
+#include "runtime/lease_keeper.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::runtime {
+
+struct LeaseKeeper::State {
+    explicit State(LeaseKind of) : kind{of} {}
+
+    const LeaseKind kind;
+    Mutex mutex; // never held during a call to the provider
+    bool held DURABLE_GUARDED_BY(mutex) = false;
+    bool lost DURABLE_GUARDED_BY(mutex) = false;
+    std::uint64_t generation DURABLE_GUARDED_BY(mutex) = 0; // tells leases of one slot apart
+    SteadyInstant due DURABLE_GUARDED_BY(mutex);
+    std::string token DURABLE_GUARDED_BY(mutex);
+    std::stop_source on_lost DURABLE_GUARDED_BY(mutex){std::nostopstate};
+};
+
+LeaseKeeper::LeaseKeeper(Services services, LeaseTiming turns, LeaseTiming activities)
+    : services_{services}, turns_{turns}, activities_{activities} {}
+
+LeaseKeeper::~LeaseKeeper() = default;
+
+LeaseKeeper::Slot::Slot(LeaseKeeper& keeper, std::shared_ptr<State> state)
+    : keeper_{&keeper}, state_{std::move(state)} {}
+
+LeaseKeeper::Slot::~Slot() {
+    if (state_) {
+        const MutexLock lock{keeper_->mutex_};
+        std::erase(keeper_->slots_, state_);
+    }
+}
+
+void LeaseKeeper::Slot::hold(std::string token, std::stop_source on_lost) {
+    const auto due =
+        add_saturating(keeper_->services_.clock.steady(), keeper_->timing(state_->kind).interval);
+    {
+        const MutexLock lock{state_->mutex};
+        state_->held = true;
+        state_->lost = false;
+        ++state_->generation;
+        state_->due = due;
+        state_->token = std::move(token);
+        state_->on_lost = std::move(on_lost);
+    }
+    keeper_->services_.agenda.at_latest(due);
+}
+
+void LeaseKeeper::Slot::release() {
+    const MutexLock lock{state_->mutex};
+    state_->held = false;
+    state_->on_lost = std::stop_source{std::nostopstate};
+}
+
+bool LeaseKeeper::Slot::lost() const {
+    const MutexLock lock{state_->mutex};
+    return state_->lost;
+}
+
+LeaseKeeper::Slot LeaseKeeper::open_slot(LeaseKind kind) {
+    auto state = std::make_shared<State>(kind);
+    const MutexLock lock{mutex_};
+    slots_.push_back(state);
+    return Slot{*this, std::move(state)};
+}
+
+const LeaseTiming& LeaseKeeper::timing(LeaseKind kind) const noexcept {
+    return kind == LeaseKind::turn ? turns_ : activities_;
+}
+
+SteadyInstant LeaseKeeper::renew_due() {
+    std::vector<std::shared_ptr<State>> slots;
+    {
+        const MutexLock lock{mutex_};
+        slots = slots_;
+    }
+    auto next = SteadyInstant::max();
+    for (const auto& state : slots) {
+        renew(*state, services_.clock.steady());
+        const MutexLock lock{state->mutex};
+        if (state->held && !state->lost) {
+            next = std::min(next, state->due);
+        }
+    }
+    return next;
+}
+
+void LeaseKeeper::renew(State& state, SteadyInstant now) {
+    std::string token;
+    std::uint64_t generation = 0;
+    {
+        const MutexLock lock{state.mutex};
+        if (!state.held || state.lost || now < state.due) {
+            return;
+        }
+        token = state.token;
+        generation = state.generation;
+    }
+    const auto& [lock_timeout, interval] = timing(state.kind);
+    const auto renewed = state.kind == LeaseKind::turn
+                             ? services_.provider.renew_orchestration_item_lock(token, lock_timeout)
+                             : services_.provider.renew_work_item_lock(token, lock_timeout);
+    std::stop_source on_lost{std::nostopstate};
+    {
+        const MutexLock lock{state.mutex};
+        if (!state.held || state.generation != generation) {
+            return; // the work ended meanwhile: the answer concerns nobody
+        }
+        if (renewed || renewed.error().code != ErrorCode::lock_lost) {
+            // After a storage error there is time for more attempts before the lease ends.
+            const auto wait = renewed ? interval : std::max(Duration{1}, interval / 4);
+            state.due = add_saturating(now, wait);
+        } else {
+            state.lost = true;
+            on_lost = state.on_lost;
+        }
+    }
+    if (!renewed) {
+        const bool gone = renewed.error().code == ErrorCode::lock_lost;
+        services_.observer.log(gone ? LogLevel::info : LogLevel::warn,
+                               {},
+                               gone ? "lease lost" : "lease not renewed, will try again",
+                               {{.name = "lock_token", .value = token},
+                                {.name = "error", .value = renewed.error().message}});
+    }
+    if (on_lost.stop_possible()) {
+        on_lost.request_stop();
+    }
+}
+
+} // namespace durable::runtime

@@ -1,0 +1,86 @@
+// Renews the leases of running turns and activities, so that nobody else takes them over.
+//
+// Every dispatcher owns one slot, because it holds one lease at a time: taking and leaving it costs
+// no allocation and wakes nobody. renew_due() is called by the housekeeping.
+
+#pragma once
+
+#include "base/mutex.hpp"
+#include "observability/observer.hpp"
+#include "runtime/agenda.hpp"
+
+#include <durable/provider.hpp>
+#include <durable/time.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace durable::runtime {
+
+enum class LeaseKind : std::uint8_t { turn, activity };
+
+struct LeaseTiming {
+    Duration lock_timeout;
+    Duration interval; // between renewals
+};
+
+class LeaseKeeper {
+    struct State;
+
+ public:
+    struct Services {
+        Provider& provider;
+        Clock& clock;
+        const observability::Observer& observer;
+        Agenda& agenda;
+    };
+
+    LeaseKeeper(Services services, LeaseTiming turns, LeaseTiming activities);
+    LeaseKeeper(const LeaseKeeper&) = delete;
+    LeaseKeeper& operator=(const LeaseKeeper&) = delete;
+    ~LeaseKeeper();
+
+    // Belongs to one thread; any thread may renew behind its back.
+    class Slot {
+     public:
+        Slot(Slot&&) noexcept = default;
+        Slot& operator=(Slot&&) = delete;
+        Slot(const Slot&) = delete;
+        Slot& operator=(const Slot&) = delete;
+        ~Slot();
+
+        // From now on the lease is renewed. When it turns out to be lost, `on_lost` is stopped. A
+        // storage error is no loss: the renewal is tried again soon (T-24).
+        void hold(std::string token, std::stop_source on_lost);
+        // Renewals are over when this returns.
+        void release();
+        [[nodiscard]] bool lost() const;
+
+     private:
+        friend class LeaseKeeper;
+        Slot(LeaseKeeper& keeper, std::shared_ptr<State> state);
+
+        LeaseKeeper* keeper_;
+        std::shared_ptr<State> state_; // shared with a renewal under way; null: moved from
+    };
+
+    [[nodiscard]] Slot open_slot(LeaseKind kind);
+
+    // Renews what is due; answers when to call again.
+    SteadyInstant renew_due();
+
+ private:
+    void renew(State& state, SteadyInstant now);
+    [[nodiscard]] const LeaseTiming& timing(LeaseKind kind) const noexcept;
+
+    Services services_;
+    LeaseTiming turns_;
+    LeaseTiming activities_;
+    Mutex mutex_;
+    std::vector<std::shared_ptr<State>> slots_ DURABLE_GUARDED_BY(mutex_);
+};
+
+} // namespace durable::runtime

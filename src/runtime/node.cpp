@@ -1,0 +1,88 @@
+#include "runtime/node.hpp"
+
+#include "base/random.hpp"
+#include "observability/metered_provider.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <iostream>
+#include <thread>
+#include <utility>
+
+namespace durable::runtime {
+
+namespace {
+
+RuntimeOptions complete(RuntimeOptions options) {
+    if (!options.clock) {
+        options.clock = system_clock();
+    }
+    if (!options.logger) {
+        options.logger = text_logger(std::cerr, LogLevel::warn);
+    }
+    const auto cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+    options.orchestration_threads = options.orchestration_threads.value_or(cores);
+    options.activity_threads = options.activity_threads.value_or(2 * cores);
+    return options;
+}
+
+std::string new_runtime_id() {
+    std::array<char, 16> text{};
+    std::snprintf(text.data(), text.size(), "%08x", static_cast<unsigned>(system_random()->next()));
+    return text.data();
+}
+
+CapabilityFilter capabilities_of(const RuntimeOptions& options) {
+    const VersionRange all{.min = {}, .max = engine_version()};
+    return {.supported = {options.supported_replay_versions.value_or(all)}};
+}
+
+Pause pause_or(Pause pause, const std::shared_ptr<Clock>& clock) {
+    if (pause) {
+        return pause;
+    }
+    return [clock](Duration duration, const std::stop_token& stop) {
+        return pause_on(*clock, duration, stop);
+    };
+}
+
+LeaseTiming timing(Duration lock_timeout, Duration buffer) {
+    return {.lock_timeout = lock_timeout, .interval = renewal_interval(lock_timeout, buffer)};
+}
+
+} // namespace
+
+Node::Node(std::shared_ptr<Provider> store,
+           Registry handlers,
+           RuntimeOptions chosen,
+           Pause how_to_pause)
+    : options{complete(std::move(chosen))},
+      clock{options.clock},
+      id{new_runtime_id()},
+      session_owner{options.worker_node_id.value_or("runtime-" + id)},
+      observer{clock,
+               {.logger = options.logger, .metrics = options.metrics, .tracer = options.tracer}},
+      client_provider{std::move(store)},
+      provider{options.metrics ? observability::metered(client_provider, observer)
+                               : client_provider},
+      registry{std::move(handlers)},
+      capabilities{capabilities_of(options)},
+      pause{pause_or(std::move(how_to_pause), clock)},
+      agenda{*clock},
+      leases{{.provider = *provider, .clock = *clock, .observer = observer, .agenda = agenda},
+             timing(options.orchestrator_lock_timeout, options.orchestrator_lock_renewal_buffer),
+             timing(options.worker_lock_timeout, options.worker_lock_renewal_buffer)},
+      activities{*clock, agenda, options.activity_cancellation_grace_period},
+      sessions{options.max_sessions_per_runtime},
+      frames{*clock,
+             observer,
+             {.max_frames = options.cache_max_frames,
+              .max_bytes = options.cache_max_bytes,
+              .idle_timeout = options.cache_idle_timeout,
+              .evict_always = options.evict_always}} {}
+
+Node::~Node() = default;
+
+} // namespace durable::runtime

@@ -1,0 +1,64 @@
+// Node: what the dispatchers of one runtime share. No threads, no loops: those who have them use
+// it.
+
+#pragma once
+
+#include "observability/observer.hpp"
+#include "runtime/agenda.hpp"
+#include "runtime/diagnostics.hpp"
+#include "runtime/frame_cache.hpp"
+#include "runtime/lease_keeper.hpp"
+#include "runtime/parking_lot.hpp"
+#include "runtime/pause.hpp"
+#include "runtime/running_activities.hpp"
+#include "runtime/session_slots.hpp"
+
+#include <durable/provider.hpp>
+#include <durable/registry.hpp>
+#include <durable/runtime_options.hpp>
+#include <durable/time.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+namespace durable::runtime {
+
+struct Node {
+    // The options must be valid. `how_to_pause` empty: on the clock.
+    Node(std::shared_ptr<Provider> store,
+         Registry handlers,
+         RuntimeOptions chosen,
+         Pause how_to_pause = {});
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+    ~Node();
+
+    const RuntimeOptions options; // clock, logger and numbers of threads filled in
+    const std::shared_ptr<Clock> clock;
+    const std::string id;            // "a1b2c3d4"
+    const std::string session_owner; // worker_node_id, or this runtime alone
+    const observability::Observer observer;
+    const std::shared_ptr<Provider> client_provider; // as given
+    const std::shared_ptr<Provider> provider;        // measured, when somebody wants to know
+    const Registry registry;
+    const CapabilityFilter capabilities;
+    const Pause pause;
+
+    Agenda agenda;
+    LeaseKeeper leases;
+    RunningActivities activities;
+    SessionSlots sessions;
+    FrameCache frames;
+    ParkingLot parked;
+    Diagnostics diagnostics;
+
+    std::atomic<std::size_t> activity_thread_count = 0; // kept by whoever has the threads
+
+    // Shutdown has run out of patience: whoever retries gives up.
+    std::stop_source force_stop;
+};
+
+} // namespace durable::runtime

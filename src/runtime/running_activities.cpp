@@ -1,0 +1,154 @@
+#include "runtime/running_activities.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::runtime {
+
+RunningActivities::Ticket RunningActivities::begin(RunningActivity activity) {
+    auto stop = activity.stop;
+    bool stopped = false;
+    Ticket ticket = 0;
+    const auto now = clock_.steady();
+    {
+        const MutexLock lock{mutex_};
+        const auto cancelled = std::ranges::find(recent_, activity.id);
+        Entry entry{.activity = std::move(activity)};
+        if (cancelled != recent_.end()) {
+            recent_.erase(cancelled);
+            entry.reason = StopReason::cancelled;
+        } else if (stopping_) {
+            entry.reason = StopReason::shutdown;
+        }
+        stopped = entry.reason != StopReason::none;
+        if (stopped) {
+            entry.stopped_at = now;
+        }
+        ticket = ++last_ticket_;
+        by_id_.emplace(entry.activity.id, ticket);
+        running_.emplace(ticket, std::move(entry));
+    }
+    if (stopped) {
+        stop.request_stop();
+        agenda_.at_latest(add_saturating(now, grace_));
+    }
+    return ticket;
+}
+
+RunningActivities::Ended RunningActivities::end(Ticket ticket) {
+    const MutexLock lock{mutex_};
+    const auto found = running_.find(ticket);
+    if (found == running_.end()) {
+        return {};
+    }
+    Ended ended{.reason = found->second.reason, .zombie = found->second.zombie};
+    // A lost lease stops the activity without asking here.
+    if (ended.reason == StopReason::none && found->second.activity.stop.stop_requested()) {
+        ended.reason = StopReason::cancelled;
+    }
+    zombies_ -= ended.zombie ? 1 : 0;
+    auto [first, last] = by_id_.equal_range(found->second.activity.id);
+    by_id_.erase(
+        std::find_if(first, last, [&](const auto& each) { return each.second == ticket; }));
+    running_.erase(found);
+    return ended;
+}
+
+void RunningActivities::cancel(std::span<const ActivityId> ids) {
+    if (ids.empty()) {
+        return;
+    }
+    const auto now = clock_.steady();
+    std::vector<std::stop_source> to_stop;
+    {
+        const MutexLock lock{mutex_};
+        for (const auto& id : ids) {
+            const auto [first, last] = by_id_.equal_range(id);
+            if (first == last) {
+                recent_.push_back(id);
+                if (recent_.size() > remembered_cancellations) {
+                    recent_.pop_front();
+                }
+            }
+            for (auto each = first; each != last; ++each) {
+                auto& entry = running_.at(each->second);
+                entry.reason = StopReason::cancelled;
+                entry.stopped_at = entry.stopped_at.value_or(now);
+                to_stop.push_back(entry.activity.stop);
+            }
+        }
+    }
+    for (auto& stop : to_stop) { // runs the activity's own stop callbacks: no lock is held
+        stop.request_stop();
+    }
+    if (!to_stop.empty()) {
+        agenda_.at_latest(add_saturating(now, grace_));
+    }
+}
+
+void RunningActivities::stop_all() {
+    const auto now = clock_.steady();
+    std::vector<std::stop_source> to_stop;
+    {
+        const MutexLock lock{mutex_};
+        stopping_ = true;
+        for (auto& [ticket, entry] : running_) {
+            if (entry.reason == StopReason::none) {
+                entry.reason = StopReason::shutdown;
+                entry.stopped_at = now;
+            }
+            to_stop.push_back(entry.activity.stop);
+        }
+    }
+    for (auto& stop : to_stop) {
+        stop.request_stop();
+    }
+}
+
+RunningActivities::Overdue RunningActivities::take_overdue() {
+    const auto now = clock_.steady();
+    Overdue overdue;
+    const MutexLock lock{mutex_};
+    for (auto& [ticket, entry] : running_) {
+        if (entry.zombie || !entry.activity.stop.stop_requested()) {
+            continue;
+        }
+        if (!entry.stopped_at) { // a lost lease: nobody told us when
+            entry.stopped_at = now;
+        }
+        const auto until = add_saturating(*entry.stopped_at, grace_);
+        if (now < until) {
+            overdue.next = std::min(overdue.next, until);
+            continue;
+        }
+        entry.zombie = true;
+        ++zombies_;
+        overdue.zombies.push_back(entry.activity);
+    }
+    return overdue;
+}
+
+std::vector<RunningActivity> RunningActivities::take_all() {
+    std::vector<RunningActivity> all;
+    const MutexLock lock{mutex_};
+    for (auto& [ticket, entry] : running_) {
+        if (!entry.zombie) {
+            entry.zombie = true;
+            ++zombies_;
+            all.push_back(entry.activity);
+        }
+    }
+    return all;
+}
+
+std::size_t RunningActivities::size() const {
+    const MutexLock lock{mutex_};
+    return running_.size() - zombies_;
+}
+
+std::size_t RunningActivities::zombies() const {
+    const MutexLock lock{mutex_};
+    return zombies_;
+}
+
+} // namespace durable::runtime

@@ -1,0 +1,269 @@
+#include "runtime/thread_runner.hpp"
+
+#include "runtime/orchestration_dispatcher.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace durable::runtime {
+
+namespace {
+
+constexpr Duration last_moment{200};
+
+// Threads that did not stop. A jthread joins when it is destroyed, so these never are.
+void bury(std::jthread thread) {
+    static Mutex mutex;
+    static auto* const graveyard = new std::vector<std::jthread>;
+    const MutexLock lock{mutex};
+    graveyard->push_back(std::move(thread));
+}
+
+} // namespace
+
+ThreadRunner::ThreadRunner(std::unique_ptr<Node> node)
+    : node_{std::move(node)}, housekeeping_{*node_}, changed_{mutex_, *node_->clock} {
+    housekeeping_.on_zombie = [this] {
+        const MutexLock lock{mutex_};
+        ++zombies_;
+        if (waiting_ == 0) {
+            grow();
+        }
+        changed_.notify_all(lock);
+    };
+}
+
+ThreadRunner::~ThreadRunner() = default;
+
+void ThreadRunner::start() {
+    const auto self = shared_from_this();
+    house_ = std::jthread{[self = this](const std::stop_token& stop) { self->keep_house(stop); }};
+    const MutexLock lock{mutex_};
+    for (std::size_t i = 0; i < *node_->options.orchestration_threads; ++i) {
+        const auto worker_id = "orch-" + std::to_string(i) + '-' + node_->id;
+        spawn([self, worker_id] { self->run_engine(worker_id); });
+    }
+    grow();
+}
+
+void ThreadRunner::spawn(std::function<void()> body) {
+    threads_.emplace_back();
+    auto& thread = threads_.back();
+    ++running_;
+    try {
+        thread.thread = std::jthread{[self = shared_from_this(), &thread, body = std::move(body)] {
+            body();
+            const MutexLock lock{self->mutex_};
+            --self->running_;
+            thread.done = true; // `thread` lives until it is joined, or for ever
+            self->changed_.notify_all(lock);
+        }};
+    } catch (const std::system_error&) {
+        --running_;
+        threads_.pop_back();
+        throw;
+    }
+}
+
+void ThreadRunner::grow() {
+    const auto most = *node_->options.activity_threads;
+    const auto replaced = std::min(zombies_, node_->options.max_zombies);
+    if (stopping_ || activities_ >= most + replaced) {
+        return;
+    }
+    reap();
+    const auto worker_id = "work-" + std::to_string(spawned_) + '-' + node_->id;
+    ++activities_;
+    ++spawned_;
+    ++waiting_; // it will be, in a moment: nobody else must be started for the same reason
+    try {
+        spawn([self = shared_from_this(), worker_id] { self->run_activities(worker_id); });
+    } catch (const std::system_error&) {
+        --activities_;
+        --waiting_;
+        if (activities_ == 0) {
+            throw;
+        }
+        // Fewer threads than wished for still get everything done.
+    }
+    node_->activity_thread_count = activities_;
+}
+
+void ThreadRunner::reap() {
+    std::erase_if(threads_, [](const Thread& thread) { return thread.done; });
+}
+
+void ThreadRunner::run_engine(const std::string& worker_id) {
+    OrchestrationDispatcher dispatcher{*node_, worker_id};
+    const auto stop = stop_fetching_.get_token();
+    while (!stop.stop_requested()) {
+        const auto begun = node_->clock->steady();
+        pace(dispatcher.step(node_->options.long_poll_timeout, stop), begun);
+    }
+}
+
+void ThreadRunner::run_activities(const std::string& worker_id) {
+    ActivityDispatcher dispatcher{*node_, worker_id};
+    const auto stop = stop_fetching_.get_token();
+    bool surplus = false;
+    while (!surplus && !stop.stop_requested()) { // counted as waiting
+        const auto begun = node_->clock->steady();
+        std::optional<WorkLease> lease;
+        const auto fetched = dispatcher.fetch(node_->options.long_poll_timeout, stop, lease);
+        if (lease) {
+            {
+                const MutexLock lock{mutex_};
+                if (--waiting_ == 0) {
+                    grow();
+                }
+            }
+            surplus = settle(dispatcher.run(*std::move(lease)));
+            continue;
+        }
+        if (fetched.step == Step::idle) {
+            const MutexLock lock{mutex_};
+            surplus = waiting_ > 1; // one is enough to wait
+        }
+        if (!surplus) {
+            pace(fetched, begun);
+        }
+    }
+    const MutexLock lock{mutex_};
+    --waiting_;
+    --activities_;
+    node_->activity_thread_count = activities_;
+}
+
+bool ThreadRunner::settle(Ran ran) {
+    const MutexLock lock{mutex_};
+    ++waiting_;
+    if (ran == Ran::zombie) {
+        --zombies_; // whoever replaced it is one too many now
+        changed_.notify_all(lock);
+        return activities_ > *node_->options.activity_threads;
+    }
+    if (stopping_) {
+        progress_.drained += ran == Ran::settled ? 1 : 0;
+        progress_.forced += ran == Ran::interrupted ? 1 : 0;
+        changed_.notify_all(lock);
+    }
+    return false;
+}
+
+void ThreadRunner::pace(const StepResult& result, SteadyInstant begun) {
+    auto wait = result.pause;
+    if (result.step == Step::idle) {
+        wait = node_->options.min_poll_interval - (node_->clock->steady() - begun);
+    }
+    if (result.step != Step::worked && wait > Duration::zero()) {
+        static_cast<void>(node_->pause(wait, stop_fetching_.get_token()));
+    }
+}
+
+void ThreadRunner::keep_house(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        node_->agenda.sleep_until(housekeeping_.step(), stop);
+    }
+}
+
+ShutdownReport ThreadRunner::shutdown(Duration timeout) {
+    auto& clock = *node_->clock;
+    {
+        const MutexLock lock{mutex_};
+        while (stopping_ && !report_) {
+            changed_.wait(lock, Duration::max());
+        }
+        if (report_) {
+            return *report_;
+        }
+        stopping_ = true;
+    }
+    const auto begun = clock.steady();
+    stop_fetching_.request_stop();
+    bool in_time = wait_for_threads(add_saturating(begun, timeout / 2));
+    if (!in_time) {
+        node_->activities.stop_all();
+        in_time = wait_for_threads(add_saturating(begun, timeout));
+    }
+    if (!in_time) {
+        leave_behind();
+        // Those that only had to stop retrying.
+        static_cast<void>(wait_for_threads(add_saturating(clock.steady(), last_moment)));
+    }
+    if (house_.joinable()) {
+        house_.request_stop();
+        house_.join();
+    }
+    release_sessions();
+    node_->frames.clear("shutdown");
+
+    std::list<Thread> ended;
+    const MutexLock lock{mutex_};
+    for (auto each = threads_.begin(); each != threads_.end();) {
+        const auto thread = each++;
+        if (thread->done) {
+            ended.splice(ended.end(), threads_, thread);
+        } else {
+            bury(std::move(thread->thread));
+        }
+    }
+    progress_.leaked = running_;
+    progress_.in_time = in_time;
+    report_ = progress_;
+    changed_.notify_all(lock);
+    return *report_;
+}
+
+bool ThreadRunner::wait_for_threads(SteadyInstant until) {
+    const MutexLock lock{mutex_};
+    while (running_ > zombies_) {
+        const auto now = node_->clock->steady();
+        if (now >= until) {
+            return false;
+        }
+        changed_.wait(lock, until - now);
+    }
+    return true;
+}
+
+// Nobody is waited for any more. What still runs is given back, so that it is run elsewhere at
+// once; its thread may come to an end or not.
+void ThreadRunner::leave_behind() {
+    node_->force_stop.request_stop();
+    for (const auto& activity : node_->activities.take_all()) {
+        node_->observer.log(
+            LogLevel::error,
+            {.instance = activity.id.instance, .execution_id = activity.id.execution_id},
+            "an activity did not stop for the shutdown; its thread is left behind",
+            {{.name = "activity", .value = activity.name}});
+        const auto given =
+            node_->provider->abandon_work_item(activity.lock_token, std::nullopt, true);
+        if (!given) {
+            node_->observer.log(LogLevel::warn,
+                                {.instance = activity.id.instance},
+                                "cannot give an activity back",
+                                {{.name = "error", .value = given.error().message}});
+        }
+        const MutexLock lock{mutex_};
+        ++zombies_;
+    }
+}
+
+// A stable node wants its sessions back after the restart; others will never return for theirs.
+void ThreadRunner::release_sessions() {
+    if (node_->options.worker_node_id || node_->options.activity_threads == 0U) {
+        return;
+    }
+    const auto released = node_->provider->renew_session_lock(
+        {node_->session_owner}, Duration::zero(), node_->options.session_idle_timeout);
+    if (!released) {
+        node_->observer.log(LogLevel::warn,
+                            {},
+                            "cannot release sessions",
+                            {{.name = "error", .value = released.error().message}});
+    }
+}
+
+} // namespace durable::runtime

@@ -1,0 +1,87 @@
+// The only place where threads are made: they call step() of dispatchers until they are told to
+// stop.
+//
+//   engine threads      a fixed number; each fetches, runs and commits turns
+//   activity threads    as many as are busy, and one that waits; up to a limit
+//   housekeeping        one
+//
+// Idle threads wait inside the provider: it wakes one of them when there is work, so nothing is
+// handed from thread to thread here.
+
+#pragma once
+
+#include "base/mutex.hpp"
+#include "runtime/activity_dispatcher.hpp"
+#include "runtime/housekeeping.hpp"
+#include "runtime/node.hpp"
+#include "runtime/step.hpp"
+
+#include <durable/runtime.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+namespace durable::runtime {
+
+// Held by its threads as well: one that is stuck in an activity at shutdown keeps what it uses.
+class ThreadRunner final : public std::enable_shared_from_this<ThreadRunner> {
+ public:
+    explicit ThreadRunner(std::unique_ptr<Node> node);
+    ThreadRunner(const ThreadRunner&) = delete;
+    ThreadRunner& operator=(const ThreadRunner&) = delete;
+    ~ThreadRunner();
+
+    // Throws std::system_error when there are no threads to be had.
+    void start();
+
+    // See Runtime::shutdown. Any thread; later callers wait for the first.
+    ShutdownReport shutdown(Duration timeout);
+
+    [[nodiscard]] Node& node() const noexcept { return *node_; }
+
+ private:
+    struct Thread {
+        std::jthread thread;
+        bool done = false;
+    };
+
+    void spawn(std::function<void()> body) DURABLE_REQUIRES(mutex_);
+    void grow() DURABLE_REQUIRES(mutex_); // one more activity thread, if allowed
+    void reap() DURABLE_REQUIRES(mutex_); // joins threads that have ended
+    void run_engine(const std::string& worker_id);
+    void run_activities(const std::string& worker_id);
+    void keep_house(const std::stop_token& stop);
+    // True: this activity thread has to end.
+    [[nodiscard]] bool settle(Ran ran);
+    void pace(const StepResult& result, SteadyInstant begun);
+
+    // Waits until only zombies are left, or `until`. True: so it is.
+    [[nodiscard]] bool wait_for_threads(SteadyInstant until);
+    void leave_behind();
+    void release_sessions();
+
+    const std::unique_ptr<Node> node_;
+    Housekeeping housekeeping_;
+    std::stop_source stop_fetching_;
+
+    Mutex mutex_;
+    WakeUp changed_;
+    std::list<Thread> threads_ DURABLE_GUARDED_BY(mutex_);
+    std::jthread house_;
+    std::size_t running_ DURABLE_GUARDED_BY(mutex_) = 0;    // threads, housekeeping excepted
+    std::size_t activities_ DURABLE_GUARDED_BY(mutex_) = 0; // of these, for activities
+    std::size_t waiting_ DURABLE_GUARDED_BY(mutex_) = 0;    // of these, without work
+    std::size_t zombies_ DURABLE_GUARDED_BY(mutex_) = 0;    // of these, lost
+    std::size_t spawned_ DURABLE_GUARDED_BY(mutex_) = 0;
+    bool stopping_ DURABLE_GUARDED_BY(mutex_) = false;
+    ShutdownReport progress_ DURABLE_GUARDED_BY(mutex_);
+    std::optional<ShutdownReport> report_ DURABLE_GUARDED_BY(mutex_);
+};
+
+} // namespace durable::runtime

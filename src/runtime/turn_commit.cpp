@@ -1,0 +1,77 @@
+#include "runtime/turn_commit.hpp"
+
+namespace durable::runtime {
+
+using observability::Metric;
+using observability::Where;
+
+namespace {
+
+constexpr int retries = 5;
+constexpr Duration first_retry{10};
+
+Where where_of(const OrchestrationItem& item) {
+    return {.instance = item.instance, .execution_id = item.execution_id};
+}
+
+Result<> ack(Node& node, const OrchestrationItem& item, const TurnCommit& commit) {
+    auto delay = first_retry;
+    for (int retry = 0;; ++retry) {
+        auto stored = node.provider->ack_orchestration_item(commit);
+        if (stored || !stored.error().retryable() || retry == retries) {
+            return stored;
+        }
+        node.observer.log(LogLevel::warn,
+                          where_of(item),
+                          "turn not stored, will try again",
+                          {{.name = "error", .value = stored.error().message}});
+        if (!node.pause(delay, node.force_stop.get_token())) {
+            return stored;
+        }
+        delay *= 2;
+    }
+}
+
+} // namespace
+
+Committed commit_turn(Node& node, const OrchestrationItem& item, const TurnCommit& commit) {
+    const auto stored = ack(node, item, commit);
+    if (stored) {
+        return Committed::yes;
+    }
+    const auto& error = stored.error();
+    if (error.code == ErrorCode::lock_lost) {
+        node.observer.count(Metric::turns_discarded, {"lock_lost"});
+        node.observer.log(LogLevel::info,
+                          where_of(item),
+                          "turn discarded: the lease was lost",
+                          {{.name = "error", .value = error.message}});
+        return Committed::lost;
+    }
+    node.observer.count(Metric::turns_discarded, {name_of(error.code)});
+    node.observer.count(Metric::orchestration_infrastructure_errors, {item.orchestration_name});
+    node.observer.log(LogLevel::error,
+                      where_of(item),
+                      "turn discarded: the store refused it",
+                      {{.name = "error", .value = error.text()}});
+    node.diagnostics.remember(item.instance, error.text());
+    give_back(node, item, node.options.unregistered_backoff.delay(item.attempt_count), true);
+    return Committed::refused;
+}
+
+void give_back(Node& node,
+               const OrchestrationItem& item,
+               std::optional<Duration> delay,
+               bool count_attempt) {
+    const auto given =
+        node.provider->abandon_orchestration_item(item.lock_token, delay, !count_attempt);
+    if (!given && given.error().code != ErrorCode::lock_lost) {
+        // Its lease will run out instead.
+        node.observer.log(LogLevel::warn,
+                          where_of(item),
+                          "cannot give a turn back",
+                          {{.name = "error", .value = given.error().message}});
+    }
+}
+
+} // namespace durable::runtime

@@ -1,0 +1,65 @@
+#include "testing/deadline_provider.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace durable::testing {
+
+DeadlineProvider::DeadlineProvider(std::shared_ptr<Provider> inner, std::shared_ptr<Clock> clock)
+    : ForwardingProvider{std::move(inner)}, clock_{std::move(clock)} {}
+
+std::optional<Instant> DeadlineProvider::next() const {
+    const MutexLock lock{mutex_};
+    deadlines_.erase(deadlines_.begin(), deadlines_.upper_bound(clock_->now()));
+    return deadlines_.empty() ? std::nullopt : std::optional{*deadlines_.begin()};
+}
+
+Result<> DeadlineProvider::ack_orchestration_item(const TurnCommit& commit) {
+    auto stored = ForwardingProvider::ack_orchestration_item(commit);
+    if (stored) {
+        for (const auto& item : commit.orchestrator_items) {
+            remember(item);
+        }
+    }
+    return stored;
+}
+
+Result<> DeadlineProvider::abandon_orchestration_item(const std::string& lock_token,
+                                                      std::optional<Duration> delay,
+                                                      bool ignore_attempt) {
+    remember(delay);
+    return ForwardingProvider::abandon_orchestration_item(lock_token, delay, ignore_attempt);
+}
+
+Result<> DeadlineProvider::abandon_work_item(const std::string& lock_token,
+                                             std::optional<Duration> delay,
+                                             bool ignore_attempt) {
+    remember(delay);
+    return ForwardingProvider::abandon_work_item(lock_token, delay, ignore_attempt);
+}
+
+Result<> DeadlineProvider::enqueue_for_orchestrator(const WorkItem& item,
+                                                    std::optional<Duration> delay) {
+    remember(delay);
+    remember(item);
+    return ForwardingProvider::enqueue_for_orchestrator(item, delay);
+}
+
+void DeadlineProvider::remember(Instant when) {
+    const MutexLock lock{mutex_};
+    deadlines_.insert(when);
+}
+
+void DeadlineProvider::remember(std::optional<Duration> delay) {
+    if (delay) {
+        remember(add_saturating(clock_->now(), *delay));
+    }
+}
+
+void DeadlineProvider::remember(const WorkItem& item) {
+    if (const auto* timer = std::get_if<work::TimerFired>(&item)) {
+        remember(from_epoch_ms(timer->fire_at_ms));
+    }
+}
+
+} // namespace durable::testing

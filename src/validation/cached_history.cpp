@@ -1,0 +1,164 @@
+// A dispatcher that already holds a history may be given only what is new. Whether a provider makes
+// use of that is its own business; that prefix and rest make the whole is not.
+
+#include "validation/categories.hpp"
+#include "validation/scenarios.hpp"
+
+#include <limits>
+
+namespace durable::validation {
+
+namespace {
+
+constexpr std::uint64_t stored = 4;
+
+// A running instance with events 1 to 4, a value of an earlier execution, and a message.
+void make_story(const Store& store) {
+    make_running_with(store, "A", {kv_set(2, "key", "value")});
+    continue_as_new(store, "A", 2);
+    append_turn(
+        store, "A", 2, {scheduled(2, "Second"), scheduled(3, "Third"), scheduled(4, "Fourth")});
+    store.poke("A");
+}
+
+FetchOrchestration holding(std::optional<CachedHistory> cached) {
+    return {.lock_timeout = long_lease, .cached = [cached](std::string_view) { return cached; }};
+}
+
+// What came, put behind the prefix that the caller holds, is the history.
+void expect_whole(const Store& store,
+                  const OrchestrationItem& turn,
+                  Where where = Where::current()) {
+    auto whole = store.read("A", where);
+    std::erase_if(whole, [&](const HistoryEvent& e) { return e.event_id <= turn.history_after; });
+    expect_eq(turn.history, whole, "exactly the events after the cached ones come", where);
+    const Values values = turn.history_after > 0 ? Values{} : Values{{"key", "value"}};
+    Values got;
+    for (const auto& [key, entry] : turn.kv_snapshot) {
+        got.emplace(key, entry.value);
+    }
+    expect_eq(got, values, "values come with a whole history and only then", where);
+}
+
+OrchestrationItem fetch_holding(const Store& store,
+                                std::optional<CachedHistory> cached,
+                                Where where = Where::current()) {
+    auto turn = store.try_fetch_turn(holding(cached), where);
+    expect(turn.has_value(), "a turn is ready", where);
+    expect_whole(store, *turn, where);
+    return *turn;
+}
+
+void expect_uncached(Factory& factory,
+                     std::optional<CachedHistory> cached,
+                     std::string_view sentence,
+                     Where where = Where::current()) {
+    const Store store{factory, where};
+    make_story(store);
+    const auto turn = fetch_holding(store, cached, where);
+    expect_eq(turn.history_after, 0, sentence, where);
+    expect_eq(turn.history.size(), stored, sentence, where);
+}
+
+void a_cached_prefix_and_the_rest_make_the_whole(Factory& factory) {
+    for (std::uint64_t last = 1; last <= stored; ++last) {
+        const Store store{factory};
+        make_story(store);
+
+        const auto turn =
+            fetch_holding(store, CachedHistory{.execution_id = 2, .last_event_id = last});
+
+        expect(turn.history_after == 0 || turn.history_after == last,
+               "a provider uses the cache or does not");
+        expect_eq(turn.execution_id, 2, "the execution is told all the same");
+        expect_eq(turn.messages, std::vector<WorkItem>{poke_of("A")}, "and the messages come");
+        store.commit(turn, {.execution_id = 2, .history_delta = {scheduled(5, "Fifth")}});
+        expect_eq(store.read("A").size(), stored + 1, "a commit is the same with and without");
+    }
+}
+
+void a_cache_of_another_execution_is_not_used(Factory& factory) {
+    expect_uncached(factory, CachedHistory{1, 2}, "an older execution is another history");
+    expect_uncached(factory, CachedHistory{3, 2}, "and so is one that does not exist");
+}
+
+// The caller holds events that were never committed. They must not be taken for history.
+void a_cache_ahead_of_the_store_is_not_used(Factory& factory) {
+    expect_uncached(factory, CachedHistory{2, stored + 1}, "an event nobody stored is no history");
+    expect_uncached(factory,
+                    CachedHistory{2, std::numeric_limits<std::uint64_t>::max()},
+                    "not the last one there could be either");
+}
+
+void an_empty_cache_changes_nothing(Factory& factory) {
+    expect_uncached(factory, std::nullopt, "nothing cached is no cache");
+    expect_uncached(factory, CachedHistory{2, 0}, "no events cached is no cache");
+    const Store store{factory};
+    make_story(store);
+    const auto turn = store.fetch_turn(); // without a lookup at all
+    expect_whole(store, turn);
+    expect_eq(turn.history_after, 0, "nor is a lookup that is not there");
+}
+
+// The lookup is asked about the instance that is about to be handed out, and its answer for one
+// does not leak into another.
+void the_lookup_is_asked_by_instance(Factory& factory) {
+    const Store store{factory};
+    store.make_running("B");
+    make_story(store);
+    store.poke("B");
+    const FetchOrchestration request{
+        .lock_timeout = long_lease,
+        .cached = [](std::string_view instance) -> std::optional<CachedHistory> {
+            return instance == "A" ? std::optional{CachedHistory{2, 3}} : std::nullopt;
+        }};
+
+    const auto first = store.try_fetch_turn(request);
+    const auto second = store.try_fetch_turn(request);
+
+    expect(first && second, "two turns are ready");
+    expect_eq(first->instance, "A", "the older message comes first");
+    expect_whole(store, *first);
+    expect_eq(second->history_after, 0, "B is not cached");
+    expect_eq(second->history, store.read("B"), "so its history comes whole");
+}
+
+void a_new_instance_with_a_stale_cache_starts_from_nothing(Factory& factory) {
+    const Store store{factory};
+    store.start("A");
+
+    const auto turn = store.try_fetch_turn(holding(CachedHistory{1, 7}));
+
+    expect(turn.has_value(), "the start is ready");
+    expect_eq(turn->history_after, 0, "a namesake's cached history is not this one's");
+    expect(turn->history.empty(), "there is none yet");
+}
+
+constexpr Check list[] = {
+    {"a_cached_prefix_and_the_rest_make_the_whole",
+     "cached_history",
+     "P8",
+     a_cached_prefix_and_the_rest_make_the_whole},
+    {"a_cache_of_another_execution_is_not_used",
+     "cached_history",
+     "P8",
+     a_cache_of_another_execution_is_not_used},
+    {"a_cache_ahead_of_the_store_is_not_used",
+     "cached_history",
+     "P8",
+     a_cache_ahead_of_the_store_is_not_used},
+    {"an_empty_cache_changes_nothing", "cached_history", "P8", an_empty_cache_changes_nothing},
+    {"the_lookup_is_asked_by_instance", "cached_history", "P8", the_lookup_is_asked_by_instance},
+    {"a_new_instance_with_a_stale_cache_starts_from_nothing",
+     "cached_history",
+     "P8",
+     a_new_instance_with_a_stale_cache_starts_from_nothing},
+};
+
+} // namespace
+
+CheckList cached_history_checks() {
+    return list;
+}
+
+} // namespace durable::validation

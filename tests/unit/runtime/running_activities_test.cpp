@@ -1,0 +1,118 @@
+#include "runtime/running_activities.hpp"
+#include "runtime/session_slots.hpp"
+
+#include <durable/testing.hpp>
+
+#include <gtest/gtest.h>
+
+namespace durable::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+const ActivityId first{.instance = "a", .execution_id = 1, .activity_id = 2};
+const ActivityId second{.instance = "a", .execution_id = 1, .activity_id = 3};
+
+class Running : public testing::Test {
+ protected:
+    RunningActivities::Ticket begin(const ActivityId& id, const std::stop_source& by) {
+        return running.begin({.id = id, .name = "Work", .lock_token = "token", .stop = by});
+    }
+
+    ManualClock clock;
+    Agenda agenda{clock};
+    RunningActivities running{clock, agenda, 10s};
+    std::stop_source stop;
+};
+
+TEST_F(Running, ACancellationReachesItsActivityAndNoOther) {
+    const std::stop_source other;
+    const auto ticket = begin(first, stop);
+    const auto other_ticket = begin(second, other);
+
+    running.cancel(std::vector{first});
+
+    EXPECT_TRUE(stop.stop_requested());
+    EXPECT_FALSE(other.stop_requested());
+    EXPECT_EQ(running.end(ticket).reason, StopReason::cancelled);
+    EXPECT_EQ(running.end(other_ticket).reason, StopReason::none);
+}
+
+TEST_F(Running, ACancellationThatComesBeforeTheActivityBeginsIsNotMissed) {
+    running.cancel(std::vector{first});
+
+    const auto ticket = begin(first, stop);
+
+    EXPECT_TRUE(stop.stop_requested());
+    EXPECT_EQ(running.end(ticket).reason, StopReason::cancelled);
+}
+
+TEST_F(Running, AnActivityThatIgnoresTheRequestBecomesAZombieAfterTheGracePeriod) {
+    const auto ticket = begin(first, stop);
+    running.cancel(std::vector{first});
+
+    clock.advance(9999ms);
+    EXPECT_TRUE(running.take_overdue().zombies.empty());
+    clock.advance(1ms);
+    EXPECT_EQ(running.take_overdue().zombies.size(), 1u);
+    EXPECT_TRUE(running.take_overdue().zombies.empty()); // told once
+
+    EXPECT_EQ(running.zombies(), 1u);
+    EXPECT_EQ(running.size(), 0u);
+    EXPECT_TRUE(running.end(ticket).zombie);
+    EXPECT_EQ(running.zombies(), 0u);
+}
+
+TEST_F(Running, TheGracePeriodOfALostLeaseBeginsWhenItIsNoticed) {
+    static_cast<void>(begin(first, stop));
+    stop.request_stop(); // as the lease keeper does
+
+    EXPECT_EQ(running.take_overdue().next, clock.steady() + 10s);
+    clock.advance(10s);
+
+    EXPECT_EQ(running.take_overdue().zombies.size(), 1u);
+}
+
+TEST_F(Running, AZombieAndItsSuccessorAreToldApart) {
+    const auto zombie = begin(first, stop);
+    running.cancel(std::vector{first});
+    clock.advance(10s);
+    static_cast<void>(running.take_overdue());
+    const std::stop_source fresh;
+
+    const auto successor = begin(first, fresh);
+
+    EXPECT_FALSE(fresh.stop_requested());
+    EXPECT_TRUE(running.end(zombie).zombie);
+    EXPECT_FALSE(running.end(successor).zombie);
+}
+
+TEST_F(Running, AShutdownStopsWhatRunsAndWhatComesAfter) {
+    const auto ticket = begin(first, stop);
+    running.stop_all();
+    const std::stop_source late;
+    const auto late_ticket = begin(second, late);
+
+    EXPECT_TRUE(stop.stop_requested());
+    EXPECT_TRUE(late.stop_requested());
+    EXPECT_EQ(running.end(ticket).reason, StopReason::shutdown);
+    EXPECT_EQ(running.end(late_ticket).reason, StopReason::shutdown);
+}
+
+TEST(SessionSlots, ASessionThatRunsHereMayAlwaysRunMore) {
+    SessionSlots slots{1};
+
+    EXPECT_TRUE(slots.enter("a"));
+    EXPECT_FALSE(slots.may_claim());
+    EXPECT_TRUE(slots.enter("a"));
+    EXPECT_FALSE(slots.enter("b"));
+    slots.leave("a");
+    EXPECT_FALSE(slots.enter("b"));
+    slots.leave("a");
+
+    EXPECT_TRUE(slots.may_claim());
+    EXPECT_TRUE(slots.enter("b"));
+}
+
+} // namespace
+} // namespace durable::runtime

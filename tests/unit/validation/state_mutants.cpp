@@ -1,0 +1,182 @@
+// Defects of what can be read: P8, P9, and the management half.
+
+#include "unit/validation/mutant.hpp"
+
+#include <map>
+#include <set>
+
+namespace durable::validation {
+namespace {
+
+using Turn = Result<std::optional<OrchestrationItem>>;
+
+class ShowsTurnsTheirOwnValues final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Turn fetch_orchestration_item(const FetchOrchestration& request) override {
+        auto turn = inner().fetch_orchestration_item(request);
+        if (turn && *turn) {
+            (*turn)->kv_snapshot.clear();
+            for (const auto& [key, value] : *inner().get_kv_all_values((*turn)->instance)) {
+                (*turn)->kv_snapshot[key].value = value;
+            }
+        }
+        return turn;
+    }
+};
+
+class TakesAClearedStatusForNone final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<std::optional<CustomStatus>> get_custom_status(const std::string& instance,
+                                                          std::uint64_t last_seen) override {
+        auto status = inner().get_custom_status(instance, last_seen);
+        if (status && *status && !(*status)->status) {
+            return std::nullopt;
+        }
+        return status;
+    }
+};
+
+class RepeatsOldNews final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<std::optional<CustomStatus>> get_custom_status(const std::string& instance,
+                                                          std::uint64_t /*last_seen*/) override {
+        return inner().get_custom_status(instance, 0);
+    }
+};
+
+class TrimsKeys final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<std::optional<std::string>> get_kv_value(const std::string& instance,
+                                                    const std::string& key) override {
+        return inner().get_kv_value(instance, key.substr(0, key.find_last_not_of(' ') + 1));
+    }
+};
+
+// Believes the caller's cache, whichever execution it is of.
+class TrustsEveryCache final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Turn fetch_orchestration_item(const FetchOrchestration& request) override {
+        auto plain = request;
+        plain.cached = nullptr;
+        auto turn = inner().fetch_orchestration_item(plain);
+        const auto cached =
+            turn && *turn && request.cached ? request.cached((*turn)->instance) : std::nullopt;
+        if (cached && cached->last_event_id > 0) {
+            (*turn)->history_after = cached->last_event_id;
+            std::erase_if((*turn)->history, [&](const HistoryEvent& event) {
+                return event.event_id <= cached->last_event_id;
+            });
+            (*turn)->kv_snapshot.clear();
+        }
+        return turn;
+    }
+};
+
+class SkipsUnreadableEvents final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<std::vector<HistoryEvent>> read(const std::string& instance) override {
+        auto events = inner().read(instance);
+        return events ? std::move(events) : std::vector<HistoryEvent>{};
+    }
+};
+
+class DeletesWhatRuns final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<DeleteInstanceResult> delete_instance(const std::string& instance,
+                                                 bool /*force*/) override {
+        return inner().as_management_capability()->delete_instance(instance, true);
+    }
+};
+
+class LeavesChildrenBehind final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<DeleteInstanceResult> delete_instance(const std::string& instance, bool force) override {
+        auto& admin = *inner().as_management_capability();
+        std::map<std::string, InstanceInfo> children;
+        const auto tree = admin.get_instance_tree(instance);
+        for (const auto& id : tree->all_ids) {
+            if (const auto info = admin.get_instance_info(id); info && id != instance) {
+                children[id] = *info;
+            }
+        }
+        auto deleted = admin.delete_instance(instance, force);
+        if (deleted) {
+            left_.merge(children);
+        }
+        return deleted;
+    }
+    Result<InstanceInfo> get_instance_info(const std::string& instance) override {
+        const auto left = left_.find(instance);
+        return left != left_.end()
+                   ? Result<InstanceInfo>{left->second}
+                   : inner().as_management_capability()->get_instance_info(instance);
+    }
+
+ private:
+    std::map<std::string, InstanceInfo> left_;
+};
+
+class PrunesTheCurrentExecution final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<PruneResult> prune_executions(const std::string& instance,
+                                         const PruneOptions& options) override {
+        pruned_.insert(instance);
+        return inner().as_management_capability()->prune_executions(instance, options);
+    }
+    Result<std::vector<std::uint64_t>> list_executions(const std::string& instance) override {
+        auto ids = inner().as_management_capability()->list_executions(instance);
+        if (ids && !ids->empty() && pruned_.contains(instance)) {
+            ids->pop_back();
+        }
+        return ids;
+    }
+
+ private:
+    std::set<std::string> pruned_;
+};
+
+class IgnoresTheAgeToPrune final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<PruneResult> prune_executions(const std::string& instance,
+                                         const PruneOptions& options) override {
+        return inner().as_management_capability()->prune_executions(
+            instance, {.keep_last = options.keep_last});
+    }
+};
+
+} // namespace
+
+std::vector<Defect> state_defects() {
+    return {
+        defect<ShowsTurnsTheirOwnValues>("ShowsTurnsTheirOwnValues",
+                                         {"test_kv_delta_snapshot_excludes_current_execution"}),
+        defect<TakesAClearedStatusForNone>("TakesAClearedStatusForNone",
+                                           {"test_custom_status_clear"}),
+        defect<RepeatsOldNews>("RepeatsOldNews", {"test_custom_status_polling_no_change"}),
+        defect<TrimsKeys>("TrimsKeys", {"keys_with_strange_names_are_kept_apart"}),
+        defect<TrustsEveryCache>(
+            "TrustsEveryCache",
+            {"a_cache_of_another_execution_is_not_used", "a_cache_ahead_of_the_store_is_not_used"}),
+        defect<SkipsUnreadableEvents>("SkipsUnreadableEvents",
+                                      {"test_read_corrupted_history_returns_error"}),
+        defect<DeletesWhatRuns>(
+            "DeletesWhatRuns",
+            {"test_delete_running_rejected_force_succeeds", "a_refused_deletion_leaves_no_trace"}),
+        defect<LeavesChildrenBehind>("LeavesChildrenBehind", {"test_cascade_delete_hierarchy"}),
+        defect<PrunesTheCurrentExecution>("PrunesTheCurrentExecution",
+                                          {"test_prune_safety", "test_kv_execution_id_tracking"}),
+        defect<IgnoresTheAgeToPrune>("IgnoresTheAgeToPrune", {"test_prune_options_combinations"}),
+    };
+}
+
+} // namespace durable::validation
