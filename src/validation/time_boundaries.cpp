@@ -36,12 +36,31 @@ void a_turn_lease_is_over_exactly_when_its_time_is(Factory& factory) {
     const auto turn = store.fetch_turn(1s);
     clock.advance(999ms);
     store.expect_no_turn("a millisecond earlier the lease lives");
-    expect_ok(store->renew_orchestration_item_lock(turn.lock_token, 1s), "and can be renewed");
 
-    clock.advance(1s);
+    clock.advance(1ms);
 
     expect_error(store.try_commit(turn), ErrorCode::lock_lost, "at its end it commits nothing");
-    expect_eq(store.fetch_turn().instance, "A", "and the instance is free");
+    expect_error(store->renew_orchestration_item_lock(turn.lock_token, 1s),
+                 ErrorCode::lock_lost,
+                 "and is not renewed");
+    expect_eq(store.fetch_turn().instance, "A", "the instance is free");
+}
+
+void a_renewed_lease_is_over_exactly_when_its_time_is(Factory& factory) {
+    auto& clock = manual(factory);
+    const Store store{factory};
+    store.start("A");
+    const auto turn = store.fetch_turn(1s);
+    clock.advance(999ms);
+    expect_ok(store->renew_orchestration_item_lock(turn.lock_token, 1s),
+              "the last moment to renew");
+    clock.advance(999ms);
+    store.expect_no_turn("a millisecond earlier the lease lives");
+
+    clock.advance(1ms);
+
+    expect_error(store.try_commit(turn), ErrorCode::lock_lost, "at its end it commits nothing");
+    expect_eq(store.fetch_turn().instance, "A", "the instance is free");
 }
 
 void a_turn_commits_in_the_last_millisecond_of_its_lease(Factory& factory) {
@@ -227,6 +246,10 @@ constexpr Check list[] = {
      "time_boundaries",
      "P3",
      a_turn_lease_is_over_exactly_when_its_time_is},
+    {"a_renewed_lease_is_over_exactly_when_its_time_is",
+     "time_boundaries",
+     "P3",
+     a_renewed_lease_is_over_exactly_when_its_time_is},
     {"a_turn_commits_in_the_last_millisecond_of_its_lease",
      "time_boundaries",
      "P3",

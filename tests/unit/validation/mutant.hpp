@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,10 @@ struct Defect {
     std::string name;
     std::function<std::unique_ptr<Factory>()> make;
     std::vector<std::string> caught_by; // names of checks; each of them must fail
+
+    friend std::ostream& operator<<(std::ostream& out, const Defect& defect) {
+        return out << defect.name;
+    }
 };
 
 // A base, so that it is made before the factory that forwards to it.

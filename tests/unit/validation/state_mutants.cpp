@@ -95,33 +95,32 @@ class DeletesWhatRuns final : public Mutant {
     }
 };
 
+// What is left of a child is what makes it listed: a row with its name and its parent.
 class LeavesChildrenBehind final : public Mutant {
  public:
     using Mutant::Mutant;
     Result<DeleteInstanceResult> delete_instance(const std::string& instance, bool force) override {
         auto& admin = *inner().as_management_capability();
-        std::map<std::string, InstanceInfo> children;
         const auto tree = admin.get_instance_tree(instance);
-        for (const auto& id : tree->all_ids) {
-            if (const auto info = admin.get_instance_info(id); info && id != instance) {
-                children[id] = *info;
-            }
-        }
         auto deleted = admin.delete_instance(instance, force);
-        if (deleted) {
-            left_.merge(children);
+        for (const auto& id : tree->all_ids) {
+            if (deleted && id != instance) {
+                leave(id, instance);
+            }
         }
         return deleted;
     }
-    Result<InstanceInfo> get_instance_info(const std::string& instance) override {
-        const auto left = left_.find(instance);
-        return left != left_.end()
-                   ? Result<InstanceInfo>{left->second}
-                   : inner().as_management_capability()->get_instance_info(instance);
-    }
 
  private:
-    std::map<std::string, InstanceInfo> left_;
+    void leave(const std::string& child, const std::string& parent) {
+        (void)inner().enqueue_for_orchestrator(
+            work::StartOrchestration{.instance = child, .orchestration = "Left", .input = ""}, {});
+        const auto turn = inner().fetch_orchestration_item({.lock_timeout = Duration{1'000}});
+        (void)inner().ack_orchestration_item({.lock_token = (*turn)->lock_token,
+                                              .metadata = {.orchestration_name = "Left",
+                                                           .orchestration_version = "1.0.0",
+                                                           .parent_instance_id = parent}});
+    }
 };
 
 class PrunesTheCurrentExecution final : public Mutant {
