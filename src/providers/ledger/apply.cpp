@@ -246,6 +246,9 @@ void Ledger::append(Execution& execution, const std::vector<NewEvent>& events) {
 }
 
 void Ledger::run(op::Append& operation) {
+    if (operation.events.empty()) {
+        return; // an id is not known by what it does not have
+    }
     auto& instance = instances.get(operation.instance);
     turns.hold(instance);
     append(instance.execution(operation.execution_id), operation.events);

@@ -10,6 +10,24 @@
 
 namespace durable::ledger {
 
+namespace {
+
+bool has_work(Ledger& ledger, const FetchOrchestration& request) {
+    return ledger.turns.first_ready(request.filter) != nullptr;
+}
+
+bool has_work(Ledger& ledger, const durable::FetchWork& request) {
+    return ledger.work.first_ready(request) != nullptr;
+}
+
+// The call that somebody got and will not answer.
+template <class Request>
+void pass_on(Ledger& ledger, Seekers<Request>& seekers) {
+    seekers.call(1, [&](const Request& request) { return has_work(ledger, request); });
+}
+
+} // namespace
+
 LedgerProvider::LedgerProvider(ledger::Options options,
                                std::shared_ptr<Clock> clock,
                                std::shared_ptr<Random> random)
@@ -23,26 +41,52 @@ Result<> LedgerProvider::journal(const Record&) {
     return {};
 }
 
+std::uint64_t LedgerProvider::position() const {
+    return 0;
+}
+
+Result<> LedgerProvider::settle(Telling, std::uint64_t) {
+    return {};
+}
+
 Result<> LedgerProvider::commit(Record record) {
     DURABLE_TRY(journal(record));
     ledger_.apply(std::move(record));
     return {};
 }
 
-Result<> LedgerProvider::commit_and_wake(Result<Record> record, const MutexLock& lock) {
-    if (!record) {
-        wake(lock); // even a refused call has looked at the time
-        return std::unexpected{std::move(record).error()};
-    }
-    auto done = commit(*std::move(record));
-    wake(lock);
-    return done;
-}
-
 void LedgerProvider::wake(const MutexLock& lock) {
     cover_next_due(FetchOrchestration{});
     cover_next_due(durable::FetchWork{});
     waiters_.flush(lock);
+}
+
+template <class Decide>
+Result<> LedgerProvider::carry_out(std::string_view operation, Telling telling, Decide&& decide) {
+    std::uint64_t reached = 0;
+    {
+        const MutexLock lock{mutex_};
+        Result<Record> record = decide(ledger_);
+        auto done =
+            record ? commit(*std::move(record)) : std::unexpected{std::move(record).error()};
+        wake(lock); // even a refused call has looked at the time
+        if (!done) {
+            return failed(std::move(done).error(), operation);
+        }
+        reached = position();
+    }
+    if (auto safe = settle(telling, reached); !safe) {
+        return failed(std::move(safe).error(), operation);
+    }
+    return {};
+}
+
+template <class Change>
+auto LedgerProvider::change(Change&& change) {
+    const MutexLock lock{mutex_};
+    auto answer = change(ledger_);
+    wake(lock);
+    return answer;
 }
 
 Result<> LedgerProvider::expire() {
@@ -53,6 +97,14 @@ Result<> LedgerProvider::expire() {
 }
 
 // ---- Waiting
+
+Seekers<FetchOrchestration>& LedgerProvider::seekers(const FetchOrchestration&) {
+    return waiters_.turns;
+}
+
+Seekers<durable::FetchWork>& LedgerProvider::seekers(const durable::FetchWork&) {
+    return waiters_.work;
+}
 
 std::optional<Duration> LedgerProvider::next_due(const FetchOrchestration&) {
     return ledger_.turns.until_next(now());
@@ -79,13 +131,15 @@ auto LedgerProvider::wait_for(const Request& request) {
         add_saturating(clock_->steady(), std::max(request.poll_timeout, Duration::zero()));
     {
         const MutexLock lock{mutex_};
+        if (request.stop.stop_requested()) {
+            return decltype(attempt(request)){std::nullopt};
+        }
         Seeker<Request> self{.request = &request};
         seekers(request).add(self);
         auto found = attempt(request);
         seekers(request).remove(self);
         wake(lock);
-        if (!found || *found || request.poll_timeout <= Duration::zero() ||
-            request.stop.stop_requested()) {
+        if (!found || *found || request.poll_timeout <= Duration::zero()) {
             return found;
         }
     }
@@ -97,28 +151,34 @@ auto LedgerProvider::sleep_until(const Request& request, SteadyInstant deadline)
     Sleeper sleeper{mutex_, *clock_, request.stop};
     const MutexLock lock{mutex_};
     Seeker<Request> self{.request = &request};
-    seekers(request).add(self);
-    for (;;) {
-        self.called = false;
-        auto found = attempt(request);
+    auto& others = seekers(request);
+    others.add(self);
+    while (!request.stop.stop_requested()) {
+        others.look_again(self);
         const auto steady = clock_->steady();
-        if (!found || *found || steady >= deadline || request.stop.stop_requested()) {
-            seekers(request).remove(self);
+        auto found = attempt(request);
+        if (!found || *found || steady >= deadline) {
+            others.remove(self);
             wake(lock);
             return found;
         }
         self.wakes_at = deadline;
         if (const auto due = next_due(request)) {
             const auto due_at = add_saturating(steady, *due);
-            if (due_at < deadline && !seekers(request).covered(due_at)) {
+            if (due_at < deadline && !others.covered(due_at)) {
                 self.wakes_at = due_at;
             }
         }
         self.asleep = &sleeper;
         wake(lock);
         sleeper.sleep(lock, self.wakes_at - steady);
-        self.asleep = nullptr;
     }
+    others.remove(self);
+    if (self.called) {
+        pass_on(ledger_, others);
+    }
+    wake(lock);
+    return decltype(attempt(request)){std::nullopt};
 }
 
 Result<std::optional<TurnOffer>> LedgerProvider::attempt(const FetchOrchestration& request) {
@@ -184,110 +244,115 @@ LedgerProvider::fetch_work_item(const durable::FetchWork& request) {
 Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& request) {
     const auto deadline =
         add_saturating(clock_->steady(), std::max(request.timeout, Duration::zero()));
+    const auto changed = [&](const Ledger& ledger) {
+        return ledger.revision(request.instance) != request.seen_revision;
+    };
+    InstanceState state;
+    std::uint64_t reached = 0;
+    bool over = false;
     {
         const MutexLock lock{mutex_};
-        if (request.timeout <= Duration::zero() || request.stop.stop_requested() ||
-            ledger_.revision(request.instance) != request.seen_revision) {
-            return state_of(ledger_, request.instance);
-        }
+        over = clock_->steady() >= deadline || changed(ledger_);
+        state = state_of(ledger_, request.instance);
+        reached = position();
     }
-    Sleeper sleeper{mutex_, *clock_, request.stop};
-    const MutexLock lock{mutex_};
-    waiters_.add_watcher(request.instance, sleeper);
-    for (;;) {
-        const auto steady = clock_->steady();
-        if (steady >= deadline || request.stop.stop_requested() ||
-            ledger_.revision(request.instance) != request.seen_revision) {
-            waiters_.remove_watcher(request.instance, sleeper);
-            return state_of(ledger_, request.instance);
+    if (!over) {
+        Sleeper sleeper{mutex_, *clock_, request.stop};
+        const MutexLock lock{mutex_};
+        waiters_.add_watcher(request.instance, sleeper);
+        for (auto steady = clock_->steady();
+             steady < deadline && !request.stop.stop_requested() && !changed(ledger_);
+             steady = clock_->steady()) {
+            sleeper.sleep(lock, deadline - steady);
         }
-        sleeper.sleep(lock, deadline - steady);
+        waiters_.remove_watcher(request.instance, sleeper);
+        state = state_of(ledger_, request.instance);
+        reached = position();
     }
+    if (auto safe = settle(Telling::state, reached); !safe) {
+        return failed(std::move(safe).error(), "watch_instance");
+    }
+    return state;
 }
 
 // ---- Turns
 
 Result<> LedgerProvider::ack_orchestration_item(const TurnCommit& commit) {
-    const MutexLock lock{mutex_};
-    return commit_and_wake(commit_turn(ledger_, commit, now()), lock);
+    return carry_out("ack_orchestration_item", Telling::turn_done, [&](Ledger& ledger) {
+        return commit_turn(ledger, commit, now());
+    });
 }
 
 Result<> LedgerProvider::abandon_orchestration_item(const std::string& lock_token,
                                                     std::optional<Duration> delay,
                                                     bool ignore_attempt) {
-    const MutexLock lock{mutex_};
-    return commit_and_wake(abandon_turn(ledger_, lock_token, delay, ignore_attempt, now()), lock);
+    return carry_out("abandon_orchestration_item", Telling::turn_done, [&](Ledger& ledger) {
+        return abandon_turn(ledger, lock_token, delay, ignore_attempt, now());
+    });
 }
 
 Result<> LedgerProvider::renew_orchestration_item_lock(const std::string& lock_token,
                                                        Duration extend_for) {
-    const MutexLock lock{mutex_};
-    auto renewed = renew_turn(ledger_, lock_token, extend_for, now());
-    wake(lock);
-    return renewed;
+    return change(
+        [&](Ledger& ledger) { return renew_turn(ledger, lock_token, extend_for, now()); });
 }
 
 Result<> LedgerProvider::append_with_execution(const std::string& instance,
                                                std::uint64_t execution_id,
                                                const std::vector<HistoryEvent>& events) {
-    const MutexLock lock{mutex_};
-    auto record = append_events(ledger_, instance, execution_id, events, now());
-    if (!record) {
-        return std::unexpected{std::move(record).error()};
-    }
-    if (!*record) {
+    if (events.empty()) {
         return {};
     }
-    return commit_and_wake(**std::move(record), lock);
+    return carry_out("append_with_execution", Telling::done, [&](Ledger& ledger) {
+        return append_events(ledger, instance, execution_id, events, now());
+    });
 }
 
 Result<> LedgerProvider::enqueue_for_orchestrator(const WorkItem& item,
                                                   std::optional<Duration> delay) {
-    const MutexLock lock{mutex_};
-    return commit_and_wake(enqueue_message(ledger_, item, delay, now()), lock);
+    return carry_out("enqueue_for_orchestrator", Telling::done, [&](Ledger& ledger) {
+        return enqueue_message(ledger, item, delay, now());
+    });
 }
 
 // ---- Activities
 
 Result<> LedgerProvider::enqueue_for_worker(const WorkItem& item) {
-    const MutexLock lock{mutex_};
-    return commit_and_wake(enqueue_work(ledger_, item, now()), lock);
+    return carry_out("enqueue_for_worker", Telling::done, [&](Ledger& ledger) {
+        return enqueue_work(ledger, item, now());
+    });
 }
 
 Result<> LedgerProvider::ack_work_item(const std::string& lock_token,
                                        const std::optional<WorkItem>& completion) {
-    const MutexLock lock{mutex_};
-    return commit_and_wake(finish_work(ledger_, lock_token, completion, now()), lock);
+    return carry_out("ack_work_item", Telling::done, [&](Ledger& ledger) {
+        return finish_work(ledger, lock_token, completion, now());
+    });
 }
 
 Result<> LedgerProvider::renew_work_item_lock(const std::string& lock_token, Duration extend_for) {
-    const MutexLock lock{mutex_};
-    auto renewed = renew_work(ledger_, lock_token, extend_for, now());
-    wake(lock);
-    return renewed;
+    return change(
+        [&](Ledger& ledger) { return renew_work(ledger, lock_token, extend_for, now()); });
 }
 
 Result<> LedgerProvider::abandon_work_item(const std::string& lock_token,
                                            std::optional<Duration> delay,
                                            bool ignore_attempt) {
-    const MutexLock lock{mutex_};
-    return commit_and_wake(abandon_work(ledger_, lock_token, delay, ignore_attempt, now()), lock);
+    return carry_out("abandon_work_item", Telling::done, [&](Ledger& ledger) {
+        return abandon_work(ledger, lock_token, delay, ignore_attempt, now());
+    });
 }
 
 Result<std::uint64_t> LedgerProvider::renew_session_lock(const std::vector<std::string>& owner_ids,
                                                          Duration extend_for,
                                                          Duration idle_timeout) {
-    const MutexLock lock{mutex_};
-    const auto renewed = renew_sessions(ledger_, owner_ids, extend_for, idle_timeout, now());
-    wake(lock);
-    return renewed;
+    return change([&](Ledger& ledger) {
+        return renew_sessions(ledger, owner_ids, extend_for, idle_timeout, now());
+    });
 }
 
 Result<std::uint64_t> LedgerProvider::cleanup_orphaned_sessions(Duration) {
-    const MutexLock lock{mutex_};
-    const auto forgotten = forget_sessions(ledger_, now());
-    wake(lock);
-    return forgotten;
+    return change([&](Ledger& ledger) { return forget_sessions(ledger, now()); });
 }
 
 } // namespace durable::ledger

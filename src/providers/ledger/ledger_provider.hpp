@@ -17,6 +17,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,13 @@ class LedgerProvider : public Provider, public ProviderAdmin {
                                               const PruneOptions& options) override;
 
  protected:
+    // What is about to be told to somebody outside.
+    enum class Telling : std::uint8_t {
+        turn_done, // that a turn was committed
+        done,      // that any other call was carried out
+        state,     // what is stored
+    };
+
     LedgerProvider(ledger::Options options,
                    std::shared_ptr<Clock> clock,
                    std::shared_ptr<Random> random);
@@ -101,6 +109,10 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     // Keeps the record, in the order of the calls. An error means that it was not kept and nothing
     // happens.
     [[nodiscard]] virtual Result<> journal(const Record& record) DURABLE_REQUIRES(mutex_);
+    // How far the journal has come, and waiting until that much of it is safe enough for telling.
+    [[nodiscard]] virtual std::uint64_t position() const DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] virtual Result<> settle(Telling what, std::uint64_t position)
+        DURABLE_EXCLUDES(mutex_);
 
     [[nodiscard]] Moment now() const { return {.wall = clock_->now(), .steady = clock_->steady()}; }
     // Journals and applies.
@@ -110,11 +122,20 @@ class LedgerProvider : public Provider, public ProviderAdmin {
 
     const std::shared_ptr<Clock> clock_;
     const std::shared_ptr<Random> random_;
-    Mutex mutex_;
+    mutable Mutex mutex_;
     Ledger ledger_ DURABLE_GUARDED_BY(mutex_);
     Waiters waiters_ DURABLE_GUARDED_BY(mutex_);
 
  private:
+    // The three ways through the mutex. `decide`, `change` and `look` are called with the ledger
+    // while it is held: a decided record is committed, a volatile change needs no record.
+    template <class Decide>
+    [[nodiscard]] Result<> carry_out(std::string_view operation, Telling telling, Decide&& decide);
+    template <class Change>
+    auto change(Change&& change);
+    template <class Look>
+    auto look(std::string_view operation, Look&& look);
+
     template <class Request>
     auto wait_for(const Request& request);
     template <class Request>
@@ -124,27 +145,33 @@ class LedgerProvider : public Provider, public ProviderAdmin {
         DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<std::optional<durable::WorkLease>>
     attempt(const durable::FetchWork& request) DURABLE_REQUIRES(mutex_);
-    Seekers<FetchOrchestration>& seekers(const FetchOrchestration&) DURABLE_REQUIRES(mutex_) {
-        return waiters_.turns;
-    }
-    Seekers<durable::FetchWork>& seekers(const durable::FetchWork&) DURABLE_REQUIRES(mutex_) {
-        return waiters_.work;
-    }
     std::optional<Duration> next_due(const FetchOrchestration&) DURABLE_REQUIRES(mutex_);
     std::optional<Duration> next_due(const durable::FetchWork&) DURABLE_REQUIRES(mutex_);
+    Seekers<FetchOrchestration>& seekers(const FetchOrchestration&) DURABLE_REQUIRES(mutex_);
+    Seekers<durable::FetchWork>& seekers(const durable::FetchWork&) DURABLE_REQUIRES(mutex_);
     template <class Request>
     void cover_next_due(const Request& request) DURABLE_REQUIRES(mutex_);
 
     Token new_token() { return {.high = random_->next(), .low = random_->next()}; }
     [[nodiscard]] Result<> expire() DURABLE_REQUIRES(mutex_);
-    [[nodiscard]] Result<> commit_and_wake(Result<Record> record, const MutexLock& lock)
-        DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> expire_now(std::string_view operation);
     [[nodiscard]] Result<std::vector<HistoryEvent>>
     read_events(const std::string& instance,
                 std::optional<std::uint64_t> execution_id,
                 std::string_view operation);
-    [[nodiscard]] Result<DeleteInstanceResult> finish(Result<Deletion> deletion,
-                                                      const MutexLock& lock)
+
+    template <class Decided>
+    [[nodiscard]] Result<decltype(Decided::result)> finish(Result<Decided> decided)
+        DURABLE_REQUIRES(mutex_);
+    template <class Answer>
+    [[nodiscard]] Result<Answer>
+    tell(std::string_view operation, Result<Answer> answer, std::uint64_t reached);
+    // `roots`: how many matched.
+    [[nodiscard]] Result<DeleteInstanceResult> delete_some(const InstanceFilter& filter,
+                                                           std::uint32_t& roots)
+        DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<PruneResult> prune_some(std::span<const std::string> instances,
+                                                 const PruneOptions& options)
         DURABLE_REQUIRES(mutex_);
 };
 

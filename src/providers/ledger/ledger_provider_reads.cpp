@@ -1,23 +1,50 @@
-// The half of LedgerProvider that looks and manages.
+// The half of LedgerProvider that only looks.
 
 #include "base/try.hpp"
 #include "providers/ledger/ledger_provider.hpp"
 #include "providers/ledger/queueing.hpp"
 #include "providers/ledger/reading.hpp"
 
+#include <type_traits>
 #include <utility>
 
 namespace durable::ledger {
+
+namespace {
+
+template <class T>
+inline constexpr bool is_result = false;
+template <class T>
+inline constexpr bool is_result<Result<T>> = true;
+
+} // namespace
+
+// Answers what `look` sees, once what it saw is safe.
+template <class Look>
+auto LedgerProvider::look(std::string_view operation, Look&& look) {
+    using Answer = decltype(look(std::declval<Ledger&>()));
+    std::optional<Answer> answer;
+    std::uint64_t reached = 0;
+    {
+        const MutexLock lock{mutex_};
+        answer.emplace(look(ledger_));
+        reached = position();
+    }
+    using Told = std::conditional_t<is_result<Answer>, Answer, Result<Answer>>;
+    if (auto safe = settle(Telling::state, reached); !safe) {
+        return Told{failed(std::move(safe).error(), operation)};
+    }
+    return Told{*std::move(answer)};
+}
 
 // Decoding a long history takes longer than everything else: not under the mutex.
 Result<std::vector<HistoryEvent>>
 LedgerProvider::read_events(const std::string& instance,
                             std::optional<std::uint64_t> execution_id,
                             std::string_view operation) {
-    const auto texts = [&] {
-        const MutexLock lock{mutex_};
-        return events_of(ledger_, instance, execution_id);
-    }();
+    DURABLE_TRY_ASSIGN(const auto texts, look(operation, [&](const Ledger& ledger) {
+                           return events_of(ledger, instance, execution_id);
+                       }));
     return decode(texts, operation);
 }
 
@@ -42,172 +69,101 @@ Result<std::vector<HistoryEvent>> LedgerProvider::read_history(const std::string
 
 Result<std::optional<CustomStatus>>
 LedgerProvider::get_custom_status(const std::string& instance, std::uint64_t last_seen_version) {
-    const MutexLock lock{mutex_};
-    return custom_status_after(ledger_, instance, last_seen_version);
+    return look("get_custom_status", [&](const Ledger& ledger) {
+        return custom_status_after(ledger, instance, last_seen_version);
+    });
 }
 
 Result<std::optional<std::string>> LedgerProvider::get_kv_value(const std::string& instance,
                                                                 const std::string& key) {
-    const MutexLock lock{mutex_};
-    return kv_value(ledger_, instance, key);
+    return look("get_kv_value",
+                [&](const Ledger& ledger) { return kv_value(ledger, instance, key); });
 }
 
 Result<std::map<std::string, std::string>>
 LedgerProvider::get_kv_all_values(const std::string& instance) {
-    const MutexLock lock{mutex_};
-    return kv_values(ledger_, instance);
+    return look("get_kv_all_values",
+                [&](const Ledger& ledger) { return kv_values(ledger, instance); });
 }
 
 Result<std::optional<InstanceStats>>
 LedgerProvider::get_instance_stats(const std::string& instance) {
-    const MutexLock lock{mutex_};
-    return stats_of(ledger_, instance);
+    return look("get_instance_stats",
+                [&](const Ledger& ledger) { return stats_of(ledger, instance); });
 }
 
 Result<std::vector<std::string>> LedgerProvider::list_instances() {
-    const MutexLock lock{mutex_};
-    return ledger::list_instances(ledger_);
+    return look("list_instances",
+                [](const Ledger& ledger) { return ledger::list_instances(ledger); });
 }
 
 Result<std::vector<std::string>>
 LedgerProvider::list_instances_by_status(const std::string& status) {
-    const MutexLock lock{mutex_};
-    return list_by_status(ledger_, status);
+    return look("list_instances_by_status",
+                [&](const Ledger& ledger) { return list_by_status(ledger, status); });
 }
 
 Result<std::vector<std::uint64_t>> LedgerProvider::list_executions(const std::string& instance) {
-    const MutexLock lock{mutex_};
-    return ledger::list_executions(ledger_, instance);
+    return look("list_executions",
+                [&](const Ledger& ledger) { return ledger::list_executions(ledger, instance); });
 }
 
 Result<std::uint64_t> LedgerProvider::latest_execution_id(const std::string& instance) {
-    const MutexLock lock{mutex_};
-    return latest_execution(ledger_, instance);
+    return look("latest_execution_id",
+                [&](const Ledger& ledger) { return latest_execution(ledger, instance); });
 }
 
 Result<InstanceInfo> LedgerProvider::get_instance_info(const std::string& instance) {
-    const MutexLock lock{mutex_};
-    return instance_info(ledger_, instance);
+    return look("get_instance_info",
+                [&](const Ledger& ledger) { return instance_info(ledger, instance); });
 }
 
 Result<ExecutionInfo> LedgerProvider::get_execution_info(const std::string& instance,
                                                          std::uint64_t execution_id) {
+    return look("get_execution_info", [&](const Ledger& ledger) {
+        return execution_info(ledger, instance, execution_id);
+    });
+}
+
+// What is counted below includes messages that have waited too long since anybody looked.
+Result<> LedgerProvider::expire_now(std::string_view operation) {
     const MutexLock lock{mutex_};
-    return execution_info(ledger_, instance, execution_id);
+    auto expired = expire();
+    wake(lock);
+    if (!expired) {
+        return failed(std::move(expired).error(), operation);
+    }
+    return {};
 }
 
 Result<SystemMetrics> LedgerProvider::get_system_metrics() {
-    const MutexLock lock{mutex_};
-    auto expired = expire();
-    wake(lock);
-    if (!expired) {
-        return failed(std::move(expired).error(), "get_system_metrics");
-    }
-    return system_metrics(ledger_);
+    DURABLE_TRY(expire_now("get_system_metrics"));
+    return look("get_system_metrics", [](const Ledger& ledger) { return system_metrics(ledger); });
 }
 
 Result<QueueDepths> LedgerProvider::get_queue_depths() {
-    const MutexLock lock{mutex_};
-    auto expired = expire();
-    const auto depths = queue_depths(ledger_, now());
-    wake(lock);
-    if (!expired) {
-        return failed(std::move(expired).error(), "get_queue_depths");
-    }
-    return depths;
+    DURABLE_TRY(expire_now("get_queue_depths"));
+    return look("get_queue_depths", [&](Ledger& ledger) { return queue_depths(ledger, now()); });
 }
 
 Result<std::vector<QuarantinedItem>> LedgerProvider::list_quarantined() {
-    const MutexLock lock{mutex_};
-    auto expired = expire();
-    wake(lock);
-    if (!expired) {
-        return failed(std::move(expired).error(), "list_quarantined");
-    }
-    return ledger::list_quarantined(ledger_);
+    DURABLE_TRY(expire_now("list_quarantined"));
+    return look("list_quarantined",
+                [](const Ledger& ledger) { return ledger::list_quarantined(ledger); });
 }
 
 Result<std::vector<std::string>> LedgerProvider::list_children(const std::string& instance) {
-    const MutexLock lock{mutex_};
-    return ledger::list_children(ledger_, instance);
+    return look("list_children",
+                [&](const Ledger& ledger) { return ledger::list_children(ledger, instance); });
 }
 
 Result<std::optional<std::string>> LedgerProvider::get_parent_id(const std::string& instance) {
-    const MutexLock lock{mutex_};
-    return parent_of(ledger_, instance);
+    return look("get_parent_id", [&](const Ledger& ledger) { return parent_of(ledger, instance); });
 }
 
 Result<InstanceTree> LedgerProvider::get_instance_tree(const std::string& instance) {
-    const MutexLock lock{mutex_};
-    return tree_of(ledger_, instance);
-}
-
-// ---- Deleting and pruning
-
-Result<DeleteInstanceResult> LedgerProvider::finish(Result<Deletion> deletion,
-                                                    const MutexLock& lock) {
-    if (!deletion) {
-        wake(lock);
-        return std::unexpected{std::move(deletion).error()};
-    }
-    auto done = commit(std::move(deletion->record));
-    wake(lock);
-    if (!done) {
-        return std::unexpected{std::move(done).error()};
-    }
-    return deletion->result;
-}
-
-Result<DeleteInstanceResult> LedgerProvider::delete_instance(const std::string& instance,
-                                                             bool force) {
-    const MutexLock lock{mutex_};
-    return finish(delete_tree(ledger_, instance, force, now()), lock);
-}
-
-Result<DeleteInstanceResult>
-LedgerProvider::delete_instances_atomic(const std::vector<std::string>& instances, bool force) {
-    const MutexLock lock{mutex_};
-    return finish(delete_instances(ledger_, instances, force, now()), lock);
-}
-
-Result<DeleteInstanceResult> LedgerProvider::delete_instance_bulk(const InstanceFilter& filter) {
-    const MutexLock lock{mutex_};
-    DeleteInstanceResult sum;
-    for (const auto& root : deletable_roots(ledger_, filter)) {
-        auto deleted = finish(delete_tree(ledger_, root, true, now()), lock);
-        if (!deleted) {
-            return failed(std::move(deleted).error(), "delete_instance_bulk");
-        }
-        sum.instances_deleted += deleted->instances_deleted;
-        sum.executions_deleted += deleted->executions_deleted;
-        sum.events_deleted += deleted->events_deleted;
-        sum.queue_messages_deleted += deleted->queue_messages_deleted;
-    }
-    return sum;
-}
-
-Result<PruneResult> LedgerProvider::prune_executions(const std::string& instance,
-                                                     const PruneOptions& options) {
-    const MutexLock lock{mutex_};
-    DURABLE_TRY_ASSIGN(auto pruning, prune(ledger_, instance, options, now()));
-    DURABLE_TRY(commit(std::move(pruning.record)));
-    wake(lock);
-    return pruning.result;
-}
-
-Result<PruneResult> LedgerProvider::prune_executions_bulk(const InstanceFilter& filter,
-                                                          const PruneOptions& options) {
-    const MutexLock lock{mutex_};
-    PruneResult sum;
-    for (const auto& instance : prunable(ledger_, filter)) {
-        DURABLE_TRY_ASSIGN(auto pruning, prune(ledger_, instance, options, now()));
-        DURABLE_TRY(commit(std::move(pruning.record)));
-        sum.instances_processed += pruning.result.instances_processed;
-        sum.executions_deleted += pruning.result.executions_deleted;
-        sum.events_deleted += pruning.result.events_deleted;
-    }
-    wake(lock);
-    return sum;
+    return look("get_instance_tree",
+                [&](const Ledger& ledger) { return tree_of(ledger, instance); });
 }
 
 } // namespace durable::ledger

@@ -13,8 +13,6 @@ namespace durable::ledger {
 
 namespace {
 
-constexpr std::uint32_t default_limit = 1000;
-
 bool runs(const Instance& instance) {
     const auto* current = instance.current();
     return instance.exists() && current != nullptr && current->status == ExecutionStatus::running;
@@ -96,7 +94,7 @@ std::vector<std::string> select(const Ledger& ledger,
                                 std::span<const std::optional<ExecutionStatus>> statuses,
                                 Accept accept) {
     std::vector<std::string> found;
-    const std::size_t limit = filter.limit.value_or(default_limit);
+    const std::size_t limit = filter.limit.value_or(default_bulk_limit);
     const auto consider = [&](const Instance& instance) {
         if (found.size() < limit && completed_before(instance, filter.completed_before) &&
             accept(instance)) {

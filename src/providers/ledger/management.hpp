@@ -12,6 +12,9 @@
 
 namespace durable::ledger {
 
+// How many instances a bulk call acts on when its filter does not say.
+inline constexpr std::uint32_t default_bulk_limit = 1000;
+
 struct Deletion {
     Record record;
     DeleteInstanceResult result;

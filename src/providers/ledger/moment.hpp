@@ -23,7 +23,8 @@ key_of(std::chrono::time_point<Clock, Duration> point) noexcept {
     return point.time_since_epoch().count();
 }
 [[nodiscard]] constexpr std::int64_t key_of(std::uint64_t seq) noexcept {
-    return static_cast<std::int64_t>(seq);
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(std::min(seq, most));
 }
 
 // The shortest of several waits, from keys that may lie centuries away.

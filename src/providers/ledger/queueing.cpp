@@ -178,15 +178,12 @@ std::optional<Record> expire_messages(Ledger& ledger, Moment now) {
     return Record{.at = now.wall, .operation = op::Expire{std::move(expired)}};
 }
 
-Result<std::optional<Record>> append_events(Ledger& ledger,
-                                            const std::string& instance,
-                                            std::uint64_t execution_id,
-                                            const std::vector<HistoryEvent>& events,
-                                            Moment now) {
+Result<Record> append_events(Ledger& ledger,
+                             const std::string& instance,
+                             std::uint64_t execution_id,
+                             const std::vector<HistoryEvent>& events,
+                             Moment now) {
     ledger.advance(now);
-    if (events.empty()) {
-        return std::nullopt;
-    }
     const auto* known = ledger.instances.find(instance);
     auto made = to_events(events, known == nullptr ? nullptr : known->find_execution(execution_id));
     if (!made) {

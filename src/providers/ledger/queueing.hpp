@@ -41,11 +41,10 @@ enqueue_message(Ledger& ledger, const WorkItem& item, std::optional<Duration> de
 // nullopt: nothing has waited too long for its instance to start.
 [[nodiscard]] std::optional<Record> expire_messages(Ledger& ledger, Moment now);
 
-// nullopt: there is nothing to append.
-[[nodiscard]] Result<std::optional<Record>> append_events(Ledger& ledger,
-                                                          const std::string& instance,
-                                                          std::uint64_t execution_id,
-                                                          const std::vector<HistoryEvent>& events,
-                                                          Moment now);
+[[nodiscard]] Result<Record> append_events(Ledger& ledger,
+                                           const std::string& instance,
+                                           std::uint64_t execution_id,
+                                           const std::vector<HistoryEvent>& events,
+                                           Moment now);
 
 } // namespace durable::ledger

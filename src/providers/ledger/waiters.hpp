@@ -56,18 +56,29 @@ struct Seeker {
 template <class Request>
 class Seekers {
  public:
-    void add(Seeker<Request>& seeker) { seekers_.push_back(&seeker); }
-    void remove(Seeker<Request>& seeker) { std::erase(seekers_, &seeker); }
+    void add(Seeker<Request>& seeker) {
+        seekers_.push_back(&seeker);
+        ++uncalled_;
+    }
+    void remove(Seeker<Request>& seeker) {
+        uncalled_ -= seeker.called ? 0 : 1;
+        std::erase(seekers_, &seeker);
+    }
+    void look_again(Seeker<Request>& seeker) {
+        uncalled_ += seeker.called ? 1 : 0;
+        seeker.called = false;
+        seeker.asleep = nullptr;
+    }
 
     // For up to `pieces` pieces of work that `suits(request)` accepts: calls as many seekers. Those
-    // who are awake first, then the one that fell asleep last and would sleep longest.
+    // who are awake first, then the one that would sleep longest.
     template <class Suits>
     void call(std::size_t pieces, Suits&& suits) {
-        for (; pieces > 0; --pieces) {
+        for (; pieces > 0 && uncalled_ > 0; --pieces) {
             Seeker<Request>* best = nullptr;
             for (auto* seeker : seekers_) {
-                if (!seeker->called && suits(*seeker->request) &&
-                    (best == nullptr || better(*seeker, *best))) {
+                if (!seeker->called && (best == nullptr || better(*seeker, *best)) &&
+                    suits(*seeker->request)) {
                     best = seeker;
                 }
             }
@@ -75,6 +86,7 @@ class Seekers {
                 return;
             }
             best->called = true;
+            --uncalled_;
             if (best->asleep != nullptr) {
                 to_wake_.push_back(best->asleep);
             }
@@ -91,10 +103,11 @@ class Seekers {
             candidate = seeker;
         }
         if (candidate != nullptr) {
-            candidate->wakes_at = due; // once: it is on its way
+            candidate->wakes_at = due; // it is on its way, to look again and sleep until then
             to_wake_.push_back(candidate->asleep);
         }
     }
+    // Will somebody who sleeps wake up by then?
     [[nodiscard]] bool covered(SteadyInstant due) const {
         return std::ranges::any_of(seekers_, [&](const auto* seeker) {
             return seeker->asleep != nullptr && seeker->wakes_at <= due;
@@ -114,10 +127,11 @@ class Seekers {
         if (a.asleep == nullptr || b.asleep == nullptr) {
             return a.asleep == nullptr && b.asleep != nullptr;
         }
-        return a.wakes_at >= b.wakes_at;
+        return a.wakes_at >= b.wakes_at; // of equals the last to fall asleep: its core is warm
     }
 
     std::vector<Seeker<Request>*> seekers_;
+    std::size_t uncalled_ = 0;
     std::vector<Sleeper*> to_wake_;
 };
 

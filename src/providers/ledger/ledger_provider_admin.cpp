@@ -1,0 +1,167 @@
+// The part of LedgerProvider that deletes and prunes.
+
+#include "base/try.hpp"
+#include "providers/ledger/ledger_provider.hpp"
+#include "providers/ledger/queueing.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::ledger {
+
+namespace {
+
+// Others get their turn in between.
+constexpr std::uint32_t most_at_once = 1000;
+
+void add(DeleteInstanceResult& sum, const DeleteInstanceResult& more) {
+    sum.instances_deleted += more.instances_deleted;
+    sum.executions_deleted += more.executions_deleted;
+    sum.events_deleted += more.events_deleted;
+    sum.queue_messages_deleted += more.queue_messages_deleted;
+}
+
+void add(PruneResult& sum, const PruneResult& more) {
+    sum.instances_processed += more.instances_processed;
+    sum.executions_deleted += more.executions_deleted;
+    sum.events_deleted += more.events_deleted;
+}
+
+} // namespace
+
+// Commits what was decided and answers its result.
+template <class Decided>
+Result<decltype(Decided::result)> LedgerProvider::finish(Result<Decided> decided) {
+    if (!decided) {
+        return std::unexpected{std::move(decided).error()};
+    }
+    DURABLE_TRY(commit(std::move(decided->record)));
+    return decided->result;
+}
+
+template <class Answer>
+Result<Answer>
+LedgerProvider::tell(std::string_view operation, Result<Answer> answer, std::uint64_t reached) {
+    if (!answer) {
+        return failed(std::move(answer).error(), operation);
+    }
+    if (auto safe = settle(Telling::done, reached); !safe) {
+        return failed(std::move(safe).error(), operation);
+    }
+    return answer;
+}
+
+Result<DeleteInstanceResult> LedgerProvider::delete_instance(const std::string& instance,
+                                                             bool force) {
+    Result<DeleteInstanceResult> deleted;
+    std::uint64_t reached = 0;
+    {
+        const MutexLock lock{mutex_};
+        deleted = finish(delete_tree(ledger_, instance, force, now()));
+        wake(lock);
+        reached = position();
+    }
+    return tell("delete_instance", std::move(deleted), reached);
+}
+
+Result<DeleteInstanceResult>
+LedgerProvider::delete_instances_atomic(const std::vector<std::string>& instances, bool force) {
+    Result<DeleteInstanceResult> deleted;
+    std::uint64_t reached = 0;
+    {
+        const MutexLock lock{mutex_};
+        deleted = finish(delete_instances(ledger_, instances, force, now()));
+        wake(lock);
+        reached = position();
+    }
+    return tell("delete_instances_atomic", std::move(deleted), reached);
+}
+
+Result<DeleteInstanceResult> LedgerProvider::delete_some(const InstanceFilter& filter,
+                                                         std::uint32_t& roots) {
+    DeleteInstanceResult sum;
+    const auto matching = deletable_roots(ledger_, filter);
+    roots = static_cast<std::uint32_t>(matching.size());
+    for (const auto& root : matching) {
+        DURABLE_TRY_ASSIGN(const auto deleted, finish(delete_tree(ledger_, root, true, now())));
+        add(sum, deleted);
+    }
+    return sum;
+}
+
+Result<DeleteInstanceResult> LedgerProvider::delete_instance_bulk(const InstanceFilter& filter) {
+    Result<DeleteInstanceResult> sum;
+    std::uint64_t reached = 0;
+    auto left = filter.limit.value_or(default_bulk_limit);
+    for (auto some = filter; sum && left > 0;) {
+        some.limit = std::min(left, most_at_once);
+        std::uint32_t roots = 0;
+        {
+            const MutexLock lock{mutex_};
+            auto deleted = delete_some(some, roots);
+            wake(lock);
+            reached = position();
+            if (deleted) {
+                add(*sum, *deleted);
+            } else {
+                sum = std::move(deleted);
+            }
+        }
+        left = roots < *some.limit ? 0 : left - roots;
+    }
+    return tell("delete_instance_bulk", std::move(sum), reached);
+}
+
+Result<PruneResult> LedgerProvider::prune_executions(const std::string& instance,
+                                                     const PruneOptions& options) {
+    Result<PruneResult> pruned;
+    std::uint64_t reached = 0;
+    {
+        const MutexLock lock{mutex_};
+        pruned = finish(prune(ledger_, instance, options, now()));
+        wake(lock);
+        reached = position();
+    }
+    return tell("prune_executions", std::move(pruned), reached);
+}
+
+Result<PruneResult> LedgerProvider::prune_some(std::span<const std::string> instances,
+                                               const PruneOptions& options) {
+    PruneResult sum;
+    for (const auto& instance : instances) {
+        auto pruned = finish(prune(ledger_, instance, options, now()));
+        if (pruned) {
+            add(sum, *pruned);
+        } else if (pruned.error().code != ErrorCode::not_found) { // deleted meanwhile: fine
+            return pruned;
+        }
+    }
+    return sum;
+}
+
+Result<PruneResult> LedgerProvider::prune_executions_bulk(const InstanceFilter& filter,
+                                                          const PruneOptions& options) {
+    Result<PruneResult> sum;
+    std::uint64_t reached = 0;
+    std::vector<std::string> matching;
+    {
+        const MutexLock lock{mutex_};
+        matching = prunable(ledger_, filter);
+    }
+    for (std::span<const std::string> left{matching}; sum && !left.empty();) {
+        const auto some = left.first(std::min<std::size_t>(left.size(), most_at_once));
+        left = left.subspan(some.size());
+        const MutexLock lock{mutex_};
+        auto pruned = prune_some(some, options);
+        wake(lock);
+        reached = position();
+        if (pruned) {
+            add(*sum, *pruned);
+        } else {
+            sum = std::move(pruned);
+        }
+    }
+    return tell("prune_executions_bulk", std::move(sum), reached);
+}
+
+} // namespace durable::ledger
