@@ -80,6 +80,8 @@ struct CapabilityFilter {
 struct CachedHistory {
     std::uint64_t execution_id = 0;
     std::uint64_t last_event_id = 0;
+    // OrchestrationItem::incarnation of the turn that filled the cache; 0: unknown, not compared.
+    std::uint64_t incarnation = 0;
 };
 
 // Asked while the provider holds its own locks: answer quickly, never call a provider.
@@ -99,8 +101,11 @@ struct OrchestrationItem {
     std::string orchestration_name;
     std::string version; // "unknown" when no version is known
     std::uint64_t execution_id = 0;
+    // Tells apart instances that bore the same id one after the other; 0 when the provider cannot.
+    std::uint64_t incarnation = 0;
     // Events of that execution with an id above history_after, ascending. history_after is 0 unless
-    // the caller's cache was used; prefixes never change, so a cached one is always right.
+    // the caller's cache was used; prefixes never change, so a cached one of the same incarnation
+    // is always right.
     std::uint64_t history_after = 0;
     std::vector<HistoryEvent> history;
     std::vector<WorkItem> messages; // oldest first

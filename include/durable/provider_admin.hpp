@@ -89,7 +89,8 @@ struct InstanceTree {
     [[nodiscard]] std::size_t size() const noexcept { return all_ids.size(); }
 };
 
-// A stored queue item that does not decode, taken out of the way with its bytes intact.
+// A stored queue item that was taken out of the way with its bytes intact: it does not decode, or
+// it expired waiting for its instance to start. Of the latter only the newest are kept.
 struct QuarantinedItem {
     std::uint64_t id = 0;
     std::string queue;                   // "orchestrator" or "worker"
@@ -97,6 +98,7 @@ struct QuarantinedItem {
     std::string text;
     std::string reason;
     Instant quarantined_at;
+    bool operator==(const QuarantinedItem&) const = default;
 };
 
 class ProviderAdmin {
