@@ -17,6 +17,7 @@ struct WorkOffer {
     Record record;
     std::optional<durable::WorkLease> lease; // nullopt: a row was quarantined; ask again
     Seq seq = 0;
+    std::uint64_t reached = 0; // where the journal stood when it was taken
 };
 
 // nullopt: no item is eligible.

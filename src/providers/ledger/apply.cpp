@@ -160,7 +160,14 @@ void Ledger::remove_work(Seq seq) {
     }
     auto& instance = *entry->instance;
     work.remove(*entry);
+    note_settled(instance);
     drop_if_unused(instance);
+}
+
+void Ledger::note_settled(const Instance& instance) {
+    if (options_.track_settled && settled(instance)) {
+        settled_.push_back(*instance.id);
+    }
 }
 
 // ---- Turns
@@ -206,6 +213,7 @@ void Ledger::run(op::CommitTurn& commit) {
     instances.refresh_status(instance);
     changed(instance);
     turns.file(instance);
+    note_settled(instance);
 }
 
 void Ledger::record_execution(Instance& instance, const op::CommitTurn& commit) {
@@ -268,12 +276,14 @@ void Ledger::changed(Instance& instance) {
 void Ledger::run(op::Delete& operation) {
     for (const auto& id : operation.instances) {
         if (auto* instance = instances.find(id); instance != nullptr) {
-            remove_instance(*instance);
+            changed(*instance);
+            remember_deleted(id);
+            discard(*instance);
         }
     }
 }
 
-void Ledger::remove_instance(Instance& instance) {
+void Ledger::discard(Instance& instance) {
     turns.hold(instance);
     turns.release(instance);
     turns.remove_all(instance);
@@ -282,8 +292,6 @@ void Ledger::remove_instance(Instance& instance) {
         totals_.executions -= execution.recorded ? 1 : 0;
         totals_.events -= execution.history.size();
     }
-    changed(instance);
-    remember_deleted(*instance.id);
     instances.erase(instance);
 }
 

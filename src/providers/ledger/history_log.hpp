@@ -26,6 +26,8 @@ struct EventTexts {
 
 class HistoryLog {
  public:
+    bool operator==(const HistoryLog&) const = default;
+
     [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }
     [[nodiscard]] bool empty() const noexcept { return events_.empty(); }
     // Of the texts alone, without the line ends.
@@ -56,6 +58,7 @@ class HistoryLog {
     struct Event {
         std::uint64_t id;
         std::uint64_t end; // in text_, before the line end
+        bool operator==(const Event&) const = default;
     };
 
     [[nodiscard]] std::string_view text_of(std::size_t index) const noexcept {

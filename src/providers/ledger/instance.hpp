@@ -91,7 +91,10 @@ struct Instance {
     enum class Started : std::uint8_t { unknown, yes, no };
 
     const std::string* id = nullptr; // the key in the table
-    std::uint64_t number = 0;        // in order of creation; never used twice; 0: no row
+    Instance* previous = nullptr;    // of all, in order of first mention
+    Instance* next = nullptr;
+    std::uint64_t incarnation = 0; // of the id: deleted and made again, it has another
+    std::uint64_t number = 0;      // in order of creation; never used twice; 0: no row
     std::uint64_t revision = 0;
 
     // The row. All strings are pooled.

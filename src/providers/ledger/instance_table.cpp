@@ -1,6 +1,7 @@
 #include "providers/ledger/instance_table.hpp"
 
-#include <limits>
+#include <algorithm>
+#include <utility>
 
 namespace durable::ledger {
 
@@ -26,12 +27,19 @@ const Instance* InstanceTable::find(std::string_view id) const {
 }
 
 Instance& InstanceTable::get(std::string_view id) {
-    if (auto* found = find(id); found != nullptr) {
-        return *found;
-    }
+    auto* found = find(id);
+    return found != nullptr ? *found : make(id, next_incarnation_++);
+}
+
+Instance& InstanceTable::make(std::string_view id, std::uint64_t incarnation) {
     const auto made = instances_.try_emplace(std::string{id}).first;
-    made->second.id = &made->first;
-    return made->second;
+    auto& instance = made->second;
+    instance.id = &made->first;
+    instance.incarnation = incarnation;
+    instance.previous = last_;
+    (last_ != nullptr ? last_->next : first_) = &instance;
+    last_ = &instance;
+    return instance;
 }
 
 void InstanceTable::erase(Instance& instance) {
@@ -42,7 +50,20 @@ void InstanceTable::erase(Instance& instance) {
     strings_.release(instance.name);
     strings_.release(instance.version);
     strings_.release(instance.parent);
+    (instance.previous != nullptr ? instance.previous->next : first_) = instance.next;
+    (instance.next != nullptr ? instance.next->previous : last_) = instance.previous;
+    if (walker_ == &instance) {
+        walker_ = instance.next;
+    }
     instances_.erase(instances_.find(*instance.id));
+}
+
+Instance* InstanceTable::walk() noexcept {
+    auto* visited = walker_;
+    if (visited != nullptr) {
+        walker_ = visited->next;
+    }
+    return visited;
 }
 
 void InstanceTable::set_row(Instance& instance,
@@ -57,9 +78,37 @@ void InstanceTable::set_row(Instance& instance,
     strings_.release(std::exchange(instance.name, name));
     strings_.release(std::exchange(instance.version, version));
     if (instance.parent == nullptr && metadata.parent_instance_id) {
-        instance.parent = strings_.acquire(*metadata.parent_instance_id);
-        children_.emplace(instance.parent, instance.number, &instance);
+        set_parent(instance, *metadata.parent_instance_id);
     }
+}
+
+void InstanceTable::set_parent(Instance& instance, std::string_view parent) {
+    instance.parent = strings_.acquire(parent);
+    children_.emplace(instance.parent, instance.number, &instance);
+}
+
+Instance& InstanceTable::restore(std::string_view id, std::uint64_t incarnation) {
+    next_incarnation_ = std::max(next_incarnation_, incarnation + 1);
+    return make(id, incarnation);
+}
+
+void InstanceTable::restore_row(Instance& instance, const RowImage& row) {
+    next_number_ = std::max(next_number_, row.number + 1);
+    instance.number = row.number;
+    instance.name = strings_.acquire(row.name);
+    instance.version = strings_.acquire(row.version);
+    instance.created_at = row.created_at;
+    instance.updated_at = row.updated_at;
+    instance.current_execution = row.current_execution;
+    if (row.parent) {
+        set_parent(instance, *row.parent);
+    }
+}
+
+void InstanceTable::restore_counters(std::uint64_t next_number,
+                                     std::uint64_t next_incarnation) noexcept {
+    next_number_ = std::max(next_number_, next_number);
+    next_incarnation_ = std::max(next_incarnation_, next_incarnation);
 }
 
 void InstanceTable::refresh_status(Instance& instance) {

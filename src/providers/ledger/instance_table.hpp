@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "providers/ledger/image.hpp"
 #include "providers/ledger/instance.hpp"
 #include "providers/ledger/string_pool.hpp"
 
@@ -33,6 +34,20 @@ class InstanceTable {
     // To be called after the current execution or its status changed.
     void refresh_status(Instance& instance);
 
+    // ---- From images; the id is not known yet.
+
+    [[nodiscard]] Instance& restore(std::string_view id, std::uint64_t incarnation);
+    void restore_row(Instance& instance, const RowImage& row);
+    void restore_counters(std::uint64_t next_number, std::uint64_t next_incarnation) noexcept;
+    [[nodiscard]] std::uint64_t next_number() const noexcept { return next_number_; }
+    [[nodiscard]] std::uint64_t next_incarnation() const noexcept { return next_incarnation_; }
+
+    // ---- A walk over all, one at a time. Instances may come and go between steps: new ones are
+    // met, gone ones are not.
+
+    void start_walk() noexcept { walker_ = first_; }
+    [[nodiscard]] Instance* walk() noexcept; // nullptr: the end
+
     [[nodiscard]] const Version* intern(const Version& version);
 
     // Existing instances whose current execution has that status; nullopt: no record of it.
@@ -42,16 +57,19 @@ class InstanceTable {
     // Oldest first.
     [[nodiscard]] std::vector<Instance*> children(std::string_view parent) const;
 
+    // In order of first mention.
     template <class Fn>
     void for_each(Fn&& fn) const {
-        for (const auto& [id, instance] : instances_) {
-            fn(instance);
+        for (const auto* instance = first_; instance != nullptr; instance = instance->next) {
+            fn(*instance);
         }
     }
 
  private:
     using Child = std::tuple<const std::string*, std::uint64_t, Instance*>; // parent, number
 
+    [[nodiscard]] Instance& make(std::string_view id, std::uint64_t incarnation);
+    void set_parent(Instance& instance, std::string_view parent);
     void unlist(Instance& instance);
 
     TextMap<Instance> instances_;
@@ -60,6 +78,10 @@ class InstanceTable {
     std::array<std::vector<Instance*>, 5> by_status_; // four statuses, then "no record"
     std::set<Child> children_;
     std::uint64_t next_number_ = 1;
+    std::uint64_t next_incarnation_ = 1;
+    Instance* first_ = nullptr;
+    Instance* last_ = nullptr;
+    Instance* walker_ = nullptr; // the one to visit next
 };
 
 } // namespace durable::ledger

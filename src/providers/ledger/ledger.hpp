@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "providers/ledger/image.hpp"
 #include "providers/ledger/instance_table.hpp"
 #include "providers/ledger/listener.hpp"
 #include "providers/ledger/moment.hpp"
@@ -23,6 +24,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ namespace durable::ledger {
 struct Options {
     // How long a message waits for an instance that has not started.
     Duration unstarted_message_ttl = std::chrono::hours{1};
+    // Whether take_settled() is going to be asked.
+    bool track_settled = false;
 };
 
 struct Totals {
@@ -71,6 +75,18 @@ class Ledger {
         return quarantine_;
     }
     [[nodiscard]] const std::deque<QuarantinedItem>& expired() const noexcept { return expired_; }
+
+    // ---- Pieces of the state, see image.hpp
+
+    [[nodiscard]] RestImage rest() const;
+    void restore(RestImage image);
+    // The id is not known yet.
+    void restore(InstanceImage image, Instant now);
+    // Takes an instance out as if it had never been here; nullopt: it is not.
+    [[nodiscard]] std::optional<InstanceImage> evict(const std::string& id);
+    // Instances that have settled since they were last taken.
+    [[nodiscard]] std::vector<std::string> take_settled(std::size_t most);
+
     // Of an instance, also for a while after its deletion; 0: never heard of.
     [[nodiscard]] std::uint64_t revision(const std::string& instance) const;
 
@@ -95,7 +111,9 @@ class Ledger {
     void append(Execution& execution, const std::vector<NewEvent>& events);
     void record_execution(Instance& instance, const op::CommitTurn& commit);
     void remove_work(Seq seq);
-    void remove_instance(Instance& instance);
+    void discard(Instance& instance);
+    void note_settled(const Instance& instance);
+    void restore_queues(Instance& instance, const InstanceImage& image, Instant now);
     void drop_if_unused(Instance& instance);
     void changed(Instance& instance);
     void remember_deleted(const std::string& id);
@@ -110,6 +128,7 @@ class Ledger {
     std::deque<QuarantinedItem> expired_;
     TextMap<std::uint64_t> deleted_; // revisions of the latest deletions, for those who watch
     std::deque<std::string> deleted_order_;
+    std::deque<std::string> settled_; // candidates
 };
 
 } // namespace durable::ledger

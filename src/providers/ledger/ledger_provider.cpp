@@ -45,7 +45,7 @@ std::uint64_t LedgerProvider::position() const {
     return 0;
 }
 
-Result<> LedgerProvider::settle(Telling, std::uint64_t) {
+Result<> LedgerProvider::settle(Telling, std::uint64_t, Seq) {
     return {};
 }
 
@@ -75,7 +75,7 @@ Result<> LedgerProvider::carry_out(std::string_view operation, Telling telling, 
         }
         reached = position();
     }
-    if (auto safe = settle(telling, reached); !safe) {
+    if (auto safe = settle(telling, reached, 0); !safe) {
         return failed(std::move(safe).error(), operation);
     }
     return {};
@@ -193,13 +193,13 @@ Result<std::optional<TurnOffer>> LedgerProvider::attempt(const FetchOrchestratio
         if (offer->item) {
             const auto until = add_saturating(moment.steady, request.lock_timeout);
             take_turn(ledger_, *offer, new_token(), until);
+            offer->reached = position();
             return offer;
         }
     }
 }
 
-Result<std::optional<durable::WorkLease>>
-LedgerProvider::attempt(const durable::FetchWork& request) {
+Result<std::optional<WorkOffer>> LedgerProvider::attempt(const durable::FetchWork& request) {
     for (;;) {
         const auto moment = now();
         auto offer = offer_work(ledger_, request, moment);
@@ -209,7 +209,8 @@ LedgerProvider::attempt(const durable::FetchWork& request) {
         DURABLE_TRY(commit(std::move(offer->record)));
         if (offer->lease) {
             take_work(ledger_, *offer, request, new_token(), moment.steady);
-            return std::move(offer->lease);
+            offer->reached = position();
+            return offer;
         }
     }
 }
@@ -226,6 +227,9 @@ LedgerProvider::fetch_orchestration_item(const FetchOrchestration& request) {
     if (!*offer) {
         return std::nullopt;
     }
+    if (auto safe = settle(Telling::turn_given, (*offer)->reached, 0); !safe) {
+        return failed(std::move(safe).error(), "fetch_orchestration_item");
+    }
     return complete(**std::move(offer));
 }
 
@@ -234,11 +238,17 @@ LedgerProvider::fetch_work_item(const durable::FetchWork& request) {
     if (request.tags.mode() == TagFilter::Mode::none) {
         return std::nullopt;
     }
-    auto lease = wait_for(request);
-    if (!lease) {
-        return failed(std::move(lease).error(), "fetch_work_item");
+    auto offer = wait_for(request);
+    if (!offer) {
+        return failed(std::move(offer).error(), "fetch_work_item");
     }
-    return lease;
+    if (!*offer) {
+        return std::nullopt;
+    }
+    if (auto safe = settle(Telling::work_given, (*offer)->reached, (*offer)->seq); !safe) {
+        return failed(std::move(safe).error(), "fetch_work_item");
+    }
+    return std::move((*offer)->lease);
 }
 
 Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& request) {
@@ -269,7 +279,7 @@ Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& reques
         state = state_of(ledger_, request.instance);
         reached = position();
     }
-    if (auto safe = settle(Telling::state, reached); !safe) {
+    if (auto safe = settle(Telling::state, reached, 0); !safe) {
         return failed(std::move(safe).error(), "watch_instance");
     }
     return state;
@@ -325,7 +335,7 @@ Result<> LedgerProvider::enqueue_for_worker(const WorkItem& item) {
 
 Result<> LedgerProvider::ack_work_item(const std::string& lock_token,
                                        const std::optional<WorkItem>& completion) {
-    return carry_out("ack_work_item", Telling::done, [&](Ledger& ledger) {
+    return carry_out("ack_work_item", Telling::work_done, [&](Ledger& ledger) {
         return finish_work(ledger, lock_token, completion, now());
     });
 }
@@ -338,7 +348,7 @@ Result<> LedgerProvider::renew_work_item_lock(const std::string& lock_token, Dur
 Result<> LedgerProvider::abandon_work_item(const std::string& lock_token,
                                            std::optional<Duration> delay,
                                            bool ignore_attempt) {
-    return carry_out("abandon_work_item", Telling::done, [&](Ledger& ledger) {
+    return carry_out("abandon_work_item", Telling::work_done, [&](Ledger& ledger) {
         return abandon_work(ledger, lock_token, delay, ignore_attempt, now());
     });
 }

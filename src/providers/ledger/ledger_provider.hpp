@@ -7,6 +7,7 @@
 
 #include "base/mutex.hpp"
 #include "base/random.hpp"
+#include "providers/ledger/activities.hpp"
 #include "providers/ledger/ledger.hpp"
 #include "providers/ledger/management.hpp"
 #include "providers/ledger/turns.hpp"
@@ -97,9 +98,12 @@ class LedgerProvider : public Provider, public ProviderAdmin {
  protected:
     // What is about to be told to somebody outside.
     enum class Telling : std::uint8_t {
-        turn_done, // that a turn was committed
-        done,      // that any other call was carried out
-        state,     // what is stored
+        turn_given, // an instance, to run its turn
+        turn_done,  // that a turn was committed or given back
+        work_given, // an activity, to run it
+        work_done,  // that an activity's end was noted, or that it was given back
+        done,       // that any other call was carried out
+        state,      // what is stored
     };
 
     LedgerProvider(ledger::Options options,
@@ -110,8 +114,9 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     // happens.
     [[nodiscard]] virtual Result<> journal(const Record& record) DURABLE_REQUIRES(mutex_);
     // How far the journal has come, and waiting until that much of it is safe enough for telling.
+    // `given` is the queue position of an activity, else 0.
     [[nodiscard]] virtual std::uint64_t position() const DURABLE_REQUIRES(mutex_);
-    [[nodiscard]] virtual Result<> settle(Telling what, std::uint64_t position)
+    [[nodiscard]] virtual Result<> settle(Telling what, std::uint64_t position, Seq given)
         DURABLE_EXCLUDES(mutex_);
 
     [[nodiscard]] Moment now() const { return {.wall = clock_->now(), .steady = clock_->steady()}; }
@@ -143,8 +148,8 @@ class LedgerProvider : public Provider, public ProviderAdmin {
 
     [[nodiscard]] Result<std::optional<TurnOffer>> attempt(const FetchOrchestration& request)
         DURABLE_REQUIRES(mutex_);
-    [[nodiscard]] Result<std::optional<durable::WorkLease>>
-    attempt(const durable::FetchWork& request) DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<std::optional<WorkOffer>> attempt(const durable::FetchWork& request)
+        DURABLE_REQUIRES(mutex_);
     std::optional<Duration> next_due(const FetchOrchestration&) DURABLE_REQUIRES(mutex_);
     std::optional<Duration> next_due(const durable::FetchWork&) DURABLE_REQUIRES(mutex_);
     Seekers<FetchOrchestration>& seekers(const FetchOrchestration&) DURABLE_REQUIRES(mutex_);

@@ -45,7 +45,7 @@ LedgerProvider::tell(std::string_view operation, Result<Answer> answer, std::uin
     if (!answer) {
         return failed(std::move(answer).error(), operation);
     }
-    if (auto safe = settle(Telling::done, reached); !safe) {
+    if (auto safe = settle(Telling::done, reached, 0); !safe) {
         return failed(std::move(safe).error(), operation);
     }
     return answer;

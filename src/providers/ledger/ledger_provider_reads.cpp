@@ -31,7 +31,7 @@ auto LedgerProvider::look(std::string_view operation, Look&& look) {
         reached = position();
     }
     using Told = std::conditional_t<is_result<Answer>, Answer, Result<Answer>>;
-    if (auto safe = settle(Telling::state, reached); !safe) {
+    if (auto safe = settle(Telling::state, reached, 0); !safe) {
         return Told{failed(std::move(safe).error(), operation)};
     }
     return Told{*std::move(answer)};

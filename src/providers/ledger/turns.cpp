@@ -36,6 +36,7 @@ Result<TurnLease*> live_lease(Ledger& ledger, const std::string& lock_token) {
 // Who the instance is. It has a row, or a stored history that tells, or a message that starts it.
 void identify(OrchestrationItem& item, const Instance& instance) {
     item.instance = *instance.id;
+    item.incarnation = instance.incarnation;
     if (instance.exists()) {
         item.orchestration_name = *instance.name;
         item.version = *instance.version;
@@ -71,8 +72,8 @@ void attach_history(TurnOffer& offer, const Instance& instance, const CachedHist
     }
     if (cached) {
         const auto held = cached(item.instance);
-        // An id that is not there belongs to an earlier instance of the same name.
-        if (held && held->execution_id == item.execution_id &&
+        const auto same = held && (held->incarnation == 0 || held->incarnation == item.incarnation);
+        if (same && held->execution_id == item.execution_id &&
             execution->history.contains(held->last_event_id)) {
             item.history_after = held->last_event_id;
         }

@@ -19,6 +19,7 @@ struct TurnOffer {
     Record record;
     std::optional<OrchestrationItem> item; // nullopt: a row was quarantined; ask again
     EventTexts history;
+    std::uint64_t reached = 0; // where the journal stood when it was taken
 };
 
 // nullopt: no instance is eligible.

@@ -91,7 +91,7 @@ void WorkQueue::make_ready(WorkEntry& entry) {
     auto& group = *entry.group;
     group.ready.push(entry, key_of(entry.seq));
     shelve(group);
-    announce(entry);
+    announce(group, 1);
 }
 
 void WorkQueue::withdraw(WorkEntry& entry) {
@@ -259,30 +259,10 @@ void WorkQueue::announce(const WorkGroup& group, std::size_t items) const {
     }
 }
 
-void WorkQueue::announce(const WorkEntry& entry) {
-    if (entry.seq < limit_) {
-        announce(*entry.group, 1);
-    } else {
-        held_back_.push_back(entry.seq);
-    }
-}
-
-void WorkQueue::set_limit(Seq limit) {
-    limit_ = limit;
-    while (!held_back_.empty() && held_back_.front() < limit) {
-        const auto* entry = find(held_back_.front());
-        held_back_.pop_front();
-        if (entry != nullptr && entry->place == WorkEntry::Place::ready) {
-            announce(*entry->group, 1);
-        }
-    }
-}
-
 WorkEntry* WorkQueue::first_ready(const durable::FetchWork& request) {
     const WorkGroup* best = nullptr;
     const auto consider = [&](const TagShelf::Groups& groups) {
-        if (!groups.empty() && groups.top_key() < key_of(limit_) &&
-            (best == nullptr || groups.top_key() < best->ready.top_key())) {
+        if (!groups.empty() && (best == nullptr || groups.top_key() < best->ready.top_key())) {
             best = &groups.top();
         }
     };

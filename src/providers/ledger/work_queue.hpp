@@ -16,8 +16,6 @@
 
 #include <durable/provider.hpp>
 
-#include <deque>
-#include <limits>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -111,10 +109,6 @@ class WorkQueue {
     void advance(Moment now);
     [[nodiscard]] std::optional<Duration> until_next(Moment now) const;
 
-    // Items with this seq or above are not handed out: a journal may not have them safe yet. It
-    // only grows.
-    void set_limit(Seq limit);
-
     // The oldest item that the request may take.
     [[nodiscard]] WorkEntry* first_ready(const durable::FetchWork& request);
 
@@ -181,7 +175,6 @@ class WorkQueue {
     void withdraw(WorkEntry& entry); // out of the index of its place
     void release(WorkEntry& entry);
     void announce(const WorkGroup& group, std::size_t items) const;
-    void announce(const WorkEntry& entry);
 
     std::unordered_map<Seq, WorkEntry> entries_;
     std::unordered_multiset<WorkEntry*, ActivityHash, ActivityEqual> activities_;
@@ -192,8 +185,6 @@ class WorkQueue {
     DueHeap<Session, &Session::slot> session_ends_; // live ones
     std::unordered_map<Token, WorkLease, TokenHash> leases_;
     DueHeap<WorkLease, &WorkLease::slot> lease_ends_; // live ones
-    Seq limit_ = std::numeric_limits<Seq>::max();
-    std::deque<Seq> held_back_; // ready, but at or above the limit; ascending
     Listener* listener_ = nullptr;
 };
 

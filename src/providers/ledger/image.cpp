@@ -1,0 +1,263 @@
+#include "providers/ledger/image.hpp"
+
+#include "providers/ledger/ledger.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::ledger {
+
+namespace {
+
+ExecutionImage image_of(const Execution& execution) {
+    return {.id = execution.id,
+            .recorded = execution.recorded,
+            .status = execution.status,
+            .started_at = execution.started_at,
+            .completed_at = execution.completed_at,
+            .output = execution.output ? std::optional{*execution.output} : std::nullopt,
+            .pinned = execution.pinned != nullptr ? std::optional{*execution.pinned} : std::nullopt,
+            .history = execution.history};
+}
+
+MessageImage image_of(const Message& message) {
+    return {.message = {.seq = message.seq,
+                        .instance = *message.instance->id,
+                        .visible_at = message.visible_at,
+                        .text = std::string{message.text.view()},
+                        .kind = message.kind,
+                        .execution_id = message.execution_id,
+                        .timer_id = message.timer_id},
+            .attempts = message.attempts};
+}
+
+WorkImage image_of(const WorkEntry& entry) {
+    const auto* session = entry.group->session;
+    return {.work = {.seq = entry.seq,
+                     .activity = {.instance = *entry.instance->id,
+                                  .execution_id = entry.execution_id,
+                                  .activity_id = entry.activity_id},
+                     .session = session != nullptr ? std::optional{session->id} : std::nullopt,
+                     .tag = entry.group->shelf->tag,
+                     .visible_at = entry.visible_at,
+                     .text = std::string{entry.text.view()}},
+            .attempts = entry.attempts};
+}
+
+RowImage row_of(const Instance& instance) {
+    return {.number = instance.number,
+            .name = *instance.name,
+            .version = *instance.version,
+            .parent = instance.parent != nullptr ? std::optional{*instance.parent} : std::nullopt,
+            .created_at = instance.created_at,
+            .updated_at = instance.updated_at,
+            .current_execution = instance.current_execution};
+}
+
+// Which instances an operation touches.
+class Touched {
+ public:
+    explicit Touched(Ledger& ledger) : ledger_{ledger} {}
+
+    void operator()(const op::EnqueueMessage& operation) { add(operation.message.instance); }
+    void operator()(const op::EnqueueWork& operation) { add(operation.work.activity.instance); }
+    void operator()(const op::FetchTurn& operation) { add(operation.instance); }
+    void operator()(const op::FetchWork& operation) { add_work(operation.seq); }
+    void operator()(const op::CommitTurn& operation) {
+        add(operation.instance);
+        for (const auto& work : operation.work) {
+            add(work.activity.instance);
+        }
+        std::ranges::for_each(operation.cancelled_work, [this](Seq seq) { add_work(seq); });
+        for (const auto& message : operation.messages) {
+            add(message.instance);
+        }
+    }
+    void operator()(const op::AbandonTurn& operation) { add(operation.instance); }
+    void operator()(const op::FinishWork& operation) {
+        add_work(operation.seq);
+        if (operation.completion) {
+            add(operation.completion->instance);
+        }
+    }
+    void operator()(const op::AbandonWork& operation) { add_work(operation.seq); }
+    void operator()(const op::Append& operation) { add(operation.instance); }
+    void operator()(const op::Delete& operation) {
+        ids_.insert(ids_.end(), operation.instances.begin(), operation.instances.end());
+    }
+    void operator()(const op::Prune& operation) { add(operation.instance); }
+    void operator()(const op::Expire& operation) {
+        std::ranges::for_each(operation.messages, [this](Seq seq) { add_message(seq); });
+    }
+    void operator()(const op::Quarantine& operation) {
+        operation.queue == Queue::worker ? add_work(operation.seq) : add_message(operation.seq);
+    }
+    void operator()(const op::QuarantineText&) {}
+
+    [[nodiscard]] std::vector<std::string> ids() && {
+        std::ranges::sort(ids_);
+        ids_.erase(std::ranges::unique(ids_).begin(), ids_.end());
+        return std::move(ids_);
+    }
+
+ private:
+    void add(const std::string& id) { ids_.push_back(id); }
+    void add_work(Seq seq) {
+        if (const auto* entry = ledger_.work.find(seq)) {
+            add(*entry->instance->id);
+        }
+    }
+    void add_message(Seq seq) {
+        if (const auto* message = ledger_.turns.find(seq)) {
+            add(*message->instance->id);
+        }
+    }
+
+    Ledger& ledger_;
+    std::vector<std::string> ids_;
+};
+
+} // namespace
+
+InstanceImage image_of(const Instance& instance) {
+    InstanceImage image{.id = *instance.id,
+                        .incarnation = instance.incarnation,
+                        .revision = instance.revision,
+                        .hidden_until = instance.hidden_until};
+    if (instance.exists()) {
+        image.row = row_of(instance);
+    }
+    image.executions.reserve(instance.executions.size());
+    for (const auto& execution : instance.executions) {
+        image.executions.push_back(image_of(execution));
+    }
+    if (instance.extras) {
+        image.custom_status = instance.extras->custom_status;
+        image.kv = instance.extras->kv;
+        for (const auto& [key, change] : instance.extras->kv_changes) {
+            image.kv_changes[key] = {.value = change.value,
+                                     .last_updated_at_ms = change.last_updated_at_ms};
+        }
+    }
+    for (const auto* message = instance.first_message; message != nullptr;
+         message = message->next) {
+        image.messages.push_back(image_of(*message));
+    }
+    for (const auto* entry = instance.work; entry != nullptr; entry = entry->next) {
+        image.work.push_back(image_of(*entry));
+    }
+    std::ranges::sort(image.work, {}, [](const WorkImage& work) { return work.work.seq; });
+    return image;
+}
+
+std::vector<std::string> touched(Ledger& ledger, const Record& record) {
+    Touched visitor{ledger};
+    std::visit(visitor, record.operation);
+    return std::move(visitor).ids();
+}
+
+bool settled(const Instance& instance) {
+    const auto* current = instance.exists() ? instance.current() : nullptr;
+    return current != nullptr && current->status != ExecutionStatus::running &&
+           instance.first_message == nullptr && instance.work == nullptr &&
+           instance.lease == nullptr;
+}
+
+// ---- The ledger's side
+
+RestImage Ledger::rest() const {
+    return {.next_seq = next_seq_,
+            .next_number = instances.next_number(),
+            .next_incarnation = instances.next_incarnation(),
+            .revision = revision_,
+            .expired_total = totals_.expired,
+            .quarantine = quarantine_,
+            .expired = {expired_.begin(), expired_.end()}};
+}
+
+void Ledger::restore(RestImage image) {
+    next_seq_ = image.next_seq;
+    instances.restore_counters(image.next_number, image.next_incarnation);
+    revision_ = image.revision;
+    totals_.expired = image.expired_total;
+    totals_.quarantined = image.quarantine.size();
+    quarantine_ = std::move(image.quarantine);
+    expired_.assign(image.expired.begin(), image.expired.end());
+}
+
+void Ledger::restore(InstanceImage image, Instant now) {
+    auto& instance = instances.restore(image.id, image.incarnation);
+    instance.revision = image.revision;
+    if (image.row) {
+        instances.restore_row(instance, *image.row);
+    }
+    instance.executions.reserve(image.executions.size());
+    for (auto& stored : image.executions) {
+        auto& execution = instance.execution(stored.id);
+        execution.recorded = stored.recorded;
+        execution.status = stored.status;
+        execution.started_at = stored.started_at;
+        execution.completed_at = stored.completed_at;
+        execution.output =
+            stored.output ? std::make_unique<std::string>(*std::move(stored.output)) : nullptr;
+        execution.pinned = stored.pinned ? instances.intern(*stored.pinned) : nullptr;
+        execution.history = std::move(stored.history);
+        totals_.executions += stored.recorded ? 1 : 0;
+        totals_.events += execution.history.size();
+    }
+    if (image.custom_status != CustomStatus{} || !image.kv.empty() || !image.kv_changes.empty()) {
+        auto& extras = instance.extra();
+        extras.custom_status = std::move(image.custom_status);
+        extras.kv = std::move(image.kv);
+        for (auto& [key, change] : image.kv_changes) {
+            extras.kv_changes[key] = {.value = std::move(change.value),
+                                      .last_updated_at_ms = change.last_updated_at_ms};
+        }
+    }
+    instances.refresh_status(instance);
+    restore_queues(instance, image, now);
+}
+
+void Ledger::restore_queues(Instance& instance, const InstanceImage& image, Instant now) {
+    turns.hold(instance);
+    if (image.hidden_until != Instant{}) {
+        turns.hide(instance, image.hidden_until);
+    }
+    for (const auto& stored : image.messages) {
+        turns.add(instance, stored.message, now);
+        turns.find(stored.message.seq)->attempts = stored.attempts;
+    }
+    for (const auto& stored : image.work) {
+        work.add(instance, stored.work, now);
+        work.find(stored.work.seq)->attempts = stored.attempts;
+    }
+    turns.file(instance);
+    if (options_.track_settled && settled(instance)) {
+        settled_.push_back(*instance.id);
+    }
+}
+
+std::optional<InstanceImage> Ledger::evict(const std::string& id) {
+    auto* instance = instances.find(id);
+    if (instance == nullptr) {
+        return std::nullopt;
+    }
+    auto image = image_of(*instance);
+    discard(*instance);
+    return image;
+}
+
+std::vector<std::string> Ledger::take_settled(std::size_t most) {
+    std::vector<std::string> taken;
+    while (!settled_.empty() && taken.size() < most) {
+        const auto id = std::move(settled_.front());
+        settled_.pop_front();
+        // It may have moved on since.
+        if (const auto* instance = instances.find(id); instance != nullptr && settled(*instance)) {
+            taken.push_back(id);
+        }
+    }
+    return taken;
+}
+
+} // namespace durable::ledger
