@@ -45,7 +45,7 @@ TEST_P(BrokenProvider, IsCaught) {
 INSTANTIATE_TEST_SUITE_P(Kit,
                          BrokenProvider,
                          ::testing::ValuesIn(all_defects()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 std::string failures(Factory& factory) {
     std::string failed;
