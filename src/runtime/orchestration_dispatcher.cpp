@@ -105,6 +105,9 @@ void OrchestrationDispatcher::run(const Turn& turn, std::optional<Frame> cached)
                                            .turn = frame->turns + 1,
                                            .attempt = item.attempt_count});
     auto result = frame->execution->run(item.messages, node_.clock->now());
+    if (span) {
+        span->set_outcome(name_of(result.status));
+    }
     if (result.status == replay::TurnStatus::nondeterministic) {
         frame.reset(); // it has gone its own way: never run again
         meet_nondeterminism(turn, *result.nondeterminism);

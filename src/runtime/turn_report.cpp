@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <ranges>
 #include <variant>
 
@@ -14,21 +15,14 @@ namespace {
 
 constexpr std::string_view turn_member = "\"turn\":";
 
-std::string_view status_label(replay::TurnStatus status) {
-    switch (status) {
-    case replay::TurnStatus::completed:
-        return "completed";
-    case replay::TurnStatus::failed:
-        return "failed";
-    case replay::TurnStatus::cancelled:
-        return "cancelled";
-    case replay::TurnStatus::continued_as_new:
-        return "continued_as_new";
-    case replay::TurnStatus::running:
-    case replay::TurnStatus::nondeterministic:
-        break;
+std::optional<std::uint64_t> number_after(std::string_view members, std::string_view name) {
+    const auto at = members.find(name);
+    if (at == std::string_view::npos) {
+        return std::nullopt;
     }
-    return "running";
+    std::uint64_t number = 0;
+    std::from_chars(members.data() + at + name.size(), members.data() + members.size(), number);
+    return number;
 }
 
 std::string_view turn_count_label(std::uint64_t turns) {
@@ -109,7 +103,7 @@ void report_end(const Node& node,
                 const Frame& frame,
                 const replay::TurnResult& result) {
     const auto& observer = node.observer;
-    const auto status = status_label(result.status);
+    const auto status = name_of(result.status);
     const auto& [instance, execution_id, name, version] = subject;
     observer.count(Metric::orchestration_completions,
                    {name, version, status, turn_count_label(frame.turns)});
@@ -143,6 +137,24 @@ void report_end(const Node& node,
 }
 
 } // namespace
+
+std::string_view name_of(replay::TurnStatus status) noexcept {
+    switch (status) {
+    case replay::TurnStatus::completed:
+        return "completed";
+    case replay::TurnStatus::failed:
+        return "failed";
+    case replay::TurnStatus::cancelled:
+        return "cancelled";
+    case replay::TurnStatus::continued_as_new:
+        return "continued_as_new";
+    case replay::TurnStatus::running:
+        return "running";
+    case replay::TurnStatus::nondeterministic:
+        break;
+    }
+    return "nondeterministic";
+}
 
 void report_turn(const Node& node,
                  const TurnSubject& subject,
@@ -189,14 +201,9 @@ void mark_turn(std::vector<HistoryEvent>& delta, std::uint64_t turn) {
 
 std::uint64_t last_turn(std::span<const HistoryEvent> history) noexcept {
     for (const auto& event : history | std::views::reverse) {
-        const auto at = event.extra.find(turn_member);
-        if (at == std::string::npos) {
-            continue;
+        if (const auto turn = number_after(event.extra, turn_member)) {
+            return *turn;
         }
-        std::uint64_t turn = 0;
-        const auto* const first = event.extra.data() + at + turn_member.size();
-        std::from_chars(first, event.extra.data() + event.extra.size(), turn);
-        return turn;
     }
     return 0;
 }

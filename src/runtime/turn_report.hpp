@@ -24,6 +24,9 @@ struct TurnSubject {
     std::string_view version;
 };
 
+// "completed", "continued_as_new", ...: for labels and spans.
+[[nodiscard]] std::string_view name_of(replay::TurnStatus status) noexcept;
+
 void report_turn(const Node& node,
                  const TurnSubject& subject,
                  Frame& frame,

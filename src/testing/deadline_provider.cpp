@@ -1,12 +1,33 @@
 #include "testing/deadline_provider.hpp"
 
+#include <durable/provider_admin.hpp>
+
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace durable::testing {
 
 DeadlineProvider::DeadlineProvider(std::shared_ptr<Provider> inner, std::shared_ptr<Clock> clock)
     : ForwardingProvider{std::move(inner)}, clock_{std::move(clock)} {}
+
+void DeadlineProvider::learn() {
+    auto* const admin = as_management_capability();
+    if (admin == nullptr) {
+        return;
+    }
+    const auto running =
+        admin->list_instances_by_status(std::string{name_of(ExecutionStatus::running)});
+    for (const auto& instance : running.value_or(std::vector<std::string>{})) {
+        for (const auto& event : read(instance).value_or(std::vector<HistoryEvent>{})) {
+            // One that has fired or was cancelled only means a stop where nothing happens.
+            if (const auto* timer = std::get_if<history::TimerCreated>(&event.kind)) {
+                remember(from_epoch_ms(timer->fire_at_ms));
+            }
+        }
+    }
+}
 
 std::optional<Instant> DeadlineProvider::next() const {
     const MutexLock lock{mutex_};

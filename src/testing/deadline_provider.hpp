@@ -19,6 +19,9 @@ class DeadlineProvider final : public ForwardingProvider {
  public:
     DeadlineProvider(std::shared_ptr<Provider> inner, std::shared_ptr<Clock> clock);
 
+    // Finds the timers that were set before we watched.
+    void learn();
+
     // The first one after now.
     [[nodiscard]] std::optional<Instant> next() const;
 

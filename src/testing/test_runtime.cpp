@@ -47,7 +47,9 @@ struct TestRuntime::Parts {
                }},
           housekeeping{node},
           turns{node, "test-orchestrations"},
-          activities{node, "test-activities"} {}
+          activities{node, "test-activities"} {
+        deadlines->learn();
+    }
 
     // Time passes while leases are kept, like beside a sleeping activity.
     bool skip(Duration duration, const std::stop_token& stop) {

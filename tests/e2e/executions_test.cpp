@@ -9,7 +9,6 @@ DURABLE_E2E_SUITE(Executions);
 
 using Text = std::string;
 
-constexpr Activity<int(int)> work{"Work"};
 constexpr Orchestration<Text(int)> counter{"Counter"};
 constexpr Orchestration<Text(Text)> parent{"Parent"};
 constexpr Orchestration<Text(Text)> child{"Child"};
