@@ -43,7 +43,8 @@ void write_work(ObjectWriter& members,
 void read_message(JsonReader& in,
                   ledger::NewMessage& message,
                   Instant at,
-                  std::string_view instance) {
+                  std::string_view instance,
+                  std::uint32_t* attempts) {
     message.visible_at = at;
     message.instance = instance;
     in.object([&](const JsonName& name) {
@@ -67,13 +68,19 @@ void read_message(JsonReader& in,
             in.number(message.timer_id);
         } else if (name.text == "item") {
             read_raw(in, message.text);
+        } else if (attempts != nullptr && name.text == "attempts") {
+            in.number(*attempts);
         } else {
             unknown_member(in, name);
         }
     });
 }
 
-void read_work(JsonReader& in, ledger::NewWork& work, Instant at, std::string_view instance) {
+void read_work(JsonReader& in,
+               ledger::NewWork& work,
+               Instant at,
+               std::string_view instance,
+               std::uint32_t* attempts) {
     work.visible_at = at;
     work.activity.instance = instance;
     in.object([&](const JsonName& name) {
@@ -93,6 +100,8 @@ void read_work(JsonReader& in, ledger::NewWork& work, Instant at, std::string_vi
             work.visible_at = read_instant(in);
         } else if (name.text == "item") {
             read_raw(in, work.text);
+        } else if (attempts != nullptr && name.text == "attempts") {
+            in.number(*attempts);
         } else {
             unknown_member(in, name);
         }

@@ -13,7 +13,7 @@
 namespace durable::fs {
 
 // `at` and `instance` are the usual values of visible_at and of the instance: equal ones are left
-// out, and filled in by reading.
+// out, and filled in by reading. Only stored rows have attempts.
 void write_message(ObjectWriter& members,
                    const ledger::NewMessage& message,
                    Instant at,
@@ -26,8 +26,13 @@ void write_work(ObjectWriter& members,
 void read_message(wire::JsonReader& in,
                   ledger::NewMessage& message,
                   Instant at,
-                  std::string_view instance);
-void read_work(wire::JsonReader& in, ledger::NewWork& work, Instant at, std::string_view instance);
+                  std::string_view instance,
+                  std::uint32_t* attempts = nullptr);
+void read_work(wire::JsonReader& in,
+               ledger::NewWork& work,
+               Instant at,
+               std::string_view instance,
+               std::uint32_t* attempts = nullptr);
 
 [[nodiscard]] std::string_view name_of(ledger::Queue queue) noexcept;
 void read_queue(wire::JsonReader& in, ledger::Queue& queue);

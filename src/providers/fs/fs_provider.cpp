@@ -1,0 +1,173 @@
+#include "providers/fs/fs_provider.hpp"
+
+#include "base/try.hpp"
+#include "providers/fs/record_codec.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace durable::fs {
+
+namespace {
+
+// The highest worker item that the record makes; 0: none.
+ledger::Seq last_work_of(const ledger::Record& record) {
+    if (const auto* commit = std::get_if<ledger::op::CommitTurn>(&record.operation)) {
+        return commit->work.empty() ? 0 : commit->work.back().seq;
+    }
+    const auto* enqueued = std::get_if<ledger::op::EnqueueWork>(&record.operation);
+    return enqueued == nullptr ? 0 : enqueued->work.seq;
+}
+
+} // namespace
+
+Result<std::shared_ptr<Provider>> open(const std::string& directory, Options options) {
+    auto opened = FsProvider::open(directory, options);
+    if (!opened) {
+        auto error = std::move(opened).error();
+        error.operation = "open";
+        return std::unexpected{std::move(error)};
+    }
+    return *std::move(opened);
+}
+
+Result<std::shared_ptr<FsProvider>>
+FsProvider::open(const std::string& directory, const Options& options, const Machine& machine) {
+    if (options.durability == Durability::none) {
+        return fail(ErrorCode::invalid_argument, "a store on disk survives at least process_crash");
+    }
+    auto& files = machine.files != nullptr ? *machine.files : system_files();
+    DURABLE_TRY_ASSIGN(auto taken, StoreDirectory::open(files, directory));
+    const std::shared_ptr<FsProvider> store{new FsProvider{std::move(taken), options, machine}};
+    DURABLE_TRY(store->recover());
+    return store;
+}
+
+FsProvider::FsProvider(StoreDirectory directory, Options options, const Machine& machine)
+    : LedgerProvider{ledger::Options{.unstarted_message_ttl = options.unstarted_message_ttl},
+                     options.clock,
+                     machine.random},
+      options_{std::move(options)},
+      machine_{machine},
+      files_{machine.files != nullptr ? *machine.files : system_files()},
+      directory_{std::move(directory)} {}
+
+FsProvider::~FsProvider() {
+    housekeeper_.reset();
+    if (journal_) {
+        close();
+    }
+}
+
+// Nobody is left to be told of an error: what was acknowledged is durable already, and leases that
+// are not handed over just run out.
+void FsProvider::close() {
+    Close last;
+    {
+        const MutexLock lock{mutex_};
+        last = {.at = clock_->now(), .handover = ledger::hand_over(ledger_, now())};
+    }
+    (void)journal_->append([&](std::string& out) { return encode_members(out, last); });
+    (void)journal_->ensure_durable(journal_->last());
+}
+
+std::string FsProvider::version() const {
+    return engine_version_text();
+}
+
+Result<> FsProvider::recover() {
+    const MutexLock lock{mutex_};
+    std::optional<Close> last; // set while a close is the latest record
+    const auto replay = [&](const JournalRecord& stored) -> Result<> {
+        mutex_.assert_held();
+        const auto damaged = [&](const Error& error) {
+            return fail(ErrorCode::corrupt,
+                        stored.path + ", byte " + std::to_string(stored.offset) + ": record " +
+                            std::to_string(stored.lsn) + ": " + error.message);
+        };
+        last.reset();
+        if (is_close(stored.json)) {
+            auto close = decode_close(stored.json);
+            if (!close) {
+                return damaged(close.error());
+            }
+            last = *std::move(close);
+            return {};
+        }
+        auto record = decode_record(stored.json);
+        if (!record) {
+            return damaged(record.error());
+        }
+        ledger_.apply(*std::move(record));
+        return {};
+    };
+    DURABLE_TRY_ASSIGN(const auto end, read_journal(files_, directory_.journal(), 0, replay));
+    DURABLE_TRY(cut_journal(files_, directory_.journal(), end));
+    journal_.emplace(files_,
+                     directory_.journal(),
+                     JournalOptions{.durability = options_.durability,
+                                    .writer_thread = machine_.threads,
+                                    .segment_sizes = machine_.segment_sizes},
+                     end);
+    if (last) {
+        // The wall clock may have been set back in between: leases never get longer.
+        const auto elapsed = std::max(clock_->now() - last->at, Duration::zero());
+        ledger::take_over(ledger_, last->handover, elapsed, now());
+    }
+    if (machine_.threads) {
+        housekeeper_.emplace([this] { keep_house(); });
+    }
+    return {};
+}
+
+Result<> FsProvider::journal(const ledger::Record& record) {
+    DURABLE_TRY_ASSIGN(const auto lsn, journal_->append([&](std::string& out) {
+        return encode_members(out, record);
+    }));
+    if (const auto seq = last_work_of(record); seq != 0) {
+        const MutexLock lock{made_mutex_};
+        while (!made_.empty() && made_.front().lsn <= journal_->durable()) {
+            made_.pop_front();
+        }
+        made_.push_back({.next_seq = seq + 1, .lsn = lsn});
+    }
+    return {};
+}
+
+std::uint64_t FsProvider::position() const {
+    return journal_->last();
+}
+
+Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq given) {
+    if (journal_->wants_spare()) {
+        housekeeper_ ? housekeeper_->ask() : keep_house();
+    }
+    switch (what) {
+    case Telling::turn_done:
+    case Telling::work_done:
+        return {};
+    case Telling::turn_given:
+        return journal_->ensure_written(position);
+    case Telling::work_given:
+        DURABLE_TRY(journal_->ensure_durable(made_by(given)));
+        return journal_->ensure_written(position);
+    case Telling::done:
+    case Telling::state:
+        break;
+    }
+    return journal_->ensure_durable(position);
+}
+
+Lsn FsProvider::made_by(ledger::Seq seq) {
+    const MutexLock lock{made_mutex_};
+    const auto found =
+        std::ranges::find_if(made_, [&](const Made& made) { return seq < made.next_seq; });
+    return found == made_.end() ? 0 : found->lsn;
+}
+
+void FsProvider::keep_house() {
+    (void)journal_->prepare_spare(); // a full disk is told to whoever needs the space
+}
+
+} // namespace durable::fs

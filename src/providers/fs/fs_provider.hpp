@@ -1,0 +1,102 @@
+// FsProvider: the ledger with a journal in a directory.
+//
+// The ledger decides and holds the state; this class keeps its records and says what may leave the
+// process when. The rules are the whole design, so here they are together:
+//
+//   a turn's end, an activity's end   ordered; nothing waits for the disk
+//   a turn given to an engine         its attempt is with the system (a crash must count it)
+//   an activity given to a worker     the activity is durable, its attempt is with the system
+//   any other answer, any read        everything up to it is durable
+
+#pragma once
+
+#include "base/files.hpp"
+#include "base/random.hpp"
+#include "providers/fs/close_codec.hpp"
+#include "providers/fs/housekeeper.hpp"
+#include "providers/fs/journal.hpp"
+#include "providers/fs/store_directory.hpp"
+#include "providers/ledger/image.hpp"
+#include "providers/ledger/ledger_provider.hpp"
+
+#include <durable/fs.hpp>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace durable::fs {
+
+// What tests and simulations put in the place of the machine.
+struct Machine {
+    Files* files = nullptr;         // nullptr: the machine's
+    std::shared_ptr<Random> random; // nullptr: the machine's
+    // Without threads, callers do all the work: the same calls give the same file operations.
+    bool threads = true;
+    Segments::Sizes segment_sizes;
+};
+
+class FsProvider final : public ledger::LedgerProvider {
+ public:
+    [[nodiscard]] static Result<std::shared_ptr<FsProvider>>
+    open(const std::string& directory, const Options& options, const Machine& machine = {});
+    // Closes in good order: everything is durable, and leases go on in the next process.
+    ~FsProvider() override;
+
+    [[nodiscard]] std::string name() const override { return "fs"; }
+    [[nodiscard]] std::string version() const override;
+    [[nodiscard]] Durability durability() const noexcept override { return options_.durability; }
+
+    [[nodiscard]] JournalCounters counters() const { return journal_->counters(); }
+
+    // ---- The back door, for tests; see validation.hpp
+
+    [[nodiscard]] Result<> corrupt_history(const std::string& instance);
+    [[nodiscard]] Result<>
+    corrupt_event(const std::string& instance, std::uint64_t execution_id, std::uint64_t event_id);
+    [[nodiscard]] Result<> inject_orchestrator_row(const std::string& instance,
+                                                   const std::string& text);
+    [[nodiscard]] Result<> inject_worker_row(const std::string& text);
+    [[nodiscard]] std::uint32_t max_attempt_count(const std::string& instance);
+    // The durable state: equal stores give equal states.
+    struct State {
+        Lsn lsn = 0;
+        ledger::RestImage rest;
+        std::vector<ledger::InstanceImage> instances; // by id
+        bool operator==(const State&) const = default;
+    };
+    [[nodiscard]] State state();
+
+ protected:
+    [[nodiscard]] Result<> journal(const ledger::Record& record) override DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] std::uint64_t position() const override DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> settle(Telling what, std::uint64_t position, ledger::Seq given) override
+        DURABLE_EXCLUDES(mutex_);
+
+ private:
+    FsProvider(StoreDirectory directory, Options options, const Machine& machine);
+
+    [[nodiscard]] Result<> recover();
+    void close();
+    void keep_house();
+    [[nodiscard]] Lsn made_by(ledger::Seq seq) DURABLE_EXCLUDES(made_mutex_);
+
+    const Options options_;
+    const Machine machine_;
+    Files& files_;
+    const StoreDirectory directory_;
+    std::optional<Journal> journal_; // set once, by recover()
+
+    // Which record made a queue item: the latest ones, whose records may not be durable yet.
+    struct Made {
+        ledger::Seq next_seq = 0; // items below it were made by this record or earlier
+        Lsn lsn = 0;
+    };
+    Mutex made_mutex_;
+    std::deque<Made> made_ DURABLE_GUARDED_BY(made_mutex_);
+
+    std::optional<Housekeeper> housekeeper_; // last: its thread uses everything above
+};
+
+} // namespace durable::fs
