@@ -1,0 +1,195 @@
+// The small containers below the ledger.
+
+#include "base/random.hpp"
+#include "providers/ledger/due_heap.hpp"
+#include "providers/ledger/history_log.hpp"
+#include "providers/ledger/moment.hpp"
+#include "providers/ledger/packed_text.hpp"
+#include "providers/ledger/string_pool.hpp"
+#include "providers/ledger/token.hpp"
+
+#include <limits>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace durable::ledger {
+namespace {
+
+struct Thing {
+    std::int64_t key = 0;
+    std::uint32_t slot = no_slot;
+};
+
+using Heap = DueHeap<Thing, &Thing::slot>;
+
+// Pushes, moves and removes at random; the heap must always agree with a sorted set.
+TEST(DueHeap, AgreesWithASortedSet) {
+    SeededRandom random{42};
+    std::vector<Thing> things(300);
+    std::multiset<std::int64_t> expected;
+    Heap heap;
+    for (int step = 0; step < 20'000; ++step) {
+        auto& thing = things[random.next() % things.size()];
+        const auto key = static_cast<std::int64_t>(random.next() % 1000);
+        if (thing.slot == no_slot) {
+            heap.push(thing, key);
+        } else {
+            expected.erase(expected.find(thing.key));
+            if (random.next() % 2 == 0) {
+                heap.erase(thing);
+                ASSERT_EQ(thing.slot, no_slot);
+                continue;
+            }
+            heap.change_key(thing, key);
+        }
+        thing.key = key;
+        expected.insert(key);
+        ASSERT_EQ(heap.size(), expected.size());
+        ASSERT_EQ(heap.top_key(), *expected.begin());
+        ASSERT_EQ(heap.top().key, heap.top_key());
+    }
+}
+
+TEST(DueHeap, VisitsWhatIsDueAndNothingElse) {
+    std::vector<Thing> things(100);
+    Heap heap;
+    for (std::size_t i = 0; i < things.size(); ++i) {
+        things[i].key = static_cast<std::int64_t>((i * 37) % 100);
+        heap.push(things[i], things[i].key);
+    }
+    std::set<std::int64_t> due;
+    std::size_t first_three = 0;
+
+    heap.visit_due(41, [&](const Thing& thing) { return due.insert(thing.key).second; });
+    heap.visit_due(41, [&](const Thing&) { return ++first_three < 3; });
+    heap.visit_due(-1, [&](const Thing&) {
+        ADD_FAILURE();
+        return true;
+    });
+
+    EXPECT_EQ(due.size(), 42u);
+    EXPECT_EQ(*due.rbegin(), 41);
+    EXPECT_EQ(first_three, 3u);
+}
+
+TEST(HistoryLog, GivesEventsAfterAnyId) {
+    HistoryLog log;
+    log.append(1, "one");
+    log.append(2, "two");
+    log.append(10, "ten");
+
+    const auto after = log.after(2);
+
+    ASSERT_EQ(after.size(), 1u);
+    EXPECT_EQ(after[0], "ten");
+    EXPECT_EQ(log.after(0).size(), 3u);
+    EXPECT_EQ(log.after(0)[1], "two");
+    EXPECT_EQ(log.after(10).size(), 0u);
+    EXPECT_EQ(log.after(5).size(), 1u);
+    EXPECT_EQ(log.bytes(), 9u);
+    EXPECT_EQ(log.find(2), "two");
+    EXPECT_EQ(log.find(3), "");
+    EXPECT_FALSE(log.contains(3));
+}
+
+TEST(HistoryLog, SortsEventsThatArrivedOutOfOrder) {
+    HistoryLog log;
+    log.append(99999, "poison");
+    log.append(3, "three");
+    log.append(4, "");
+
+    ASSERT_EQ(log.after(0).size(), 3u);
+    EXPECT_EQ(log.after(0)[0], "three");
+    EXPECT_EQ(log.after(0)[1], "");
+    EXPECT_EQ(log.after(0)[2], "poison");
+    EXPECT_EQ(log.after(3)[0], "");
+    EXPECT_TRUE(log.contains(4));
+    EXPECT_FALSE(log.contains(5));
+    EXPECT_EQ(log.last_id(), 99999u);
+}
+
+TEST(HistoryLog, KeepsTextsWithLineEndsApart) {
+    HistoryLog log;
+    log.append(1, "a\nb");
+    log.append(2, "\n");
+
+    EXPECT_EQ(log.after(0)[0], "a\nb");
+    EXPECT_EQ(log.after(0)[1], "\n");
+    log.overwrite(1, "x");
+    EXPECT_EQ(log.after(0)[0], "x");
+    EXPECT_EQ(log.after(0)[1], "\n");
+}
+
+TEST(PackedText, HoldsAnyText) {
+    const std::string binary{"a\0b\xff", 4};
+
+    EXPECT_EQ(PackedText{binary}.view(), binary);
+    EXPECT_EQ(PackedText{""}.view(), "");
+    EXPECT_EQ(PackedText{}.view(), "");
+    static_assert(sizeof(PackedText) == 8);
+}
+
+TEST(Token, ReadsWhatItWrote) {
+    const Token token{0x0123456789abcdef, 0x00000000000000ff};
+
+    EXPECT_EQ(token.text(), "0123456789abcdef00000000000000ff");
+    EXPECT_EQ(Token::parse(token.text()), token);
+    for (const auto* bad : {"",
+                            "1",
+                            "-123456789abcdef00000000000000ff",
+                            "0123456789abcdef00000000000000fg",
+                            "0123456789abcdef00000000000000ff0"}) {
+        EXPECT_EQ(Token::parse(bad), std::nullopt) << bad;
+    }
+}
+
+TEST(StringPool, ForgetsWhatNobodyHolds) {
+    StringPool pool;
+    const auto* first = pool.acquire("Order");
+    const auto* second = pool.acquire("Order");
+
+    EXPECT_EQ(first, second);
+    pool.release(first);
+    EXPECT_EQ(pool.find("Order"), second);
+    pool.release(second);
+    EXPECT_EQ(pool.find("Order"), nullptr);
+    pool.release(nullptr);
+}
+
+TEST(Soonest, SurvivesTimesThatLieCenturiesApart) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    constexpr auto least = std::numeric_limits<std::int64_t>::min();
+    Soonest soonest;
+
+    EXPECT_EQ(soonest.wait(), std::nullopt);
+    soonest.consider(most, least);
+    EXPECT_EQ(soonest.wait(), Duration::max());
+    soonest.consider(5, 2);
+    EXPECT_EQ(soonest.wait(), Duration{3});
+    soonest.consider(least, most);
+    EXPECT_EQ(soonest.wait(), Duration::zero());
+}
+
+TEST(Random, RepeatsItselfForTheSameSeedAndNotOtherwise) {
+    SeededRandom first{1};
+    SeededRandom again{1};
+    SeededRandom other{2};
+    const auto number = first.next();
+
+    EXPECT_EQ(again.next(), number);
+    EXPECT_NE(other.next(), number);
+    EXPECT_NE(first.next(), number);
+}
+
+TEST(Random, TheSystemsNumbersDoNotRepeat) {
+    std::set<std::uint64_t> seen;
+    for (int i = 0; i < 1000; ++i) {
+        EXPECT_TRUE(seen.insert(system_random()->next()).second);
+    }
+}
+
+} // namespace
+} // namespace durable::ledger

@@ -1,0 +1,134 @@
+// Who of the waiting gets called: as many as there is work for, and the right ones.
+
+#include "providers/ledger/waiters.hpp"
+
+#include <durable/testing.hpp>
+
+#include <array>
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+namespace durable::ledger {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CallsTest : public ::testing::Test {
+ protected:
+    using TurnSeeker = Seeker<FetchOrchestration>;
+
+    TurnSeeker& seeker(std::size_t index, SteadyInstant wakes_at = SteadyInstant{1h}) {
+        auto& made = seekers[index];
+        made.request = &requests[index];
+        made.asleep = &sleepers[index];
+        made.wakes_at = wakes_at;
+        waiters.turns.add(made);
+        return made;
+    }
+    std::size_t called() const {
+        return static_cast<std::size_t>(std::ranges::count(seekers, true, &TurnSeeker::called));
+    }
+
+    Mutex mutex;
+    ManualClock clock;
+    std::array<Sleeper, 3> sleepers{
+        Sleeper{mutex, clock, {}}, Sleeper{mutex, clock, {}}, Sleeper{mutex, clock, {}}};
+    std::array<FetchOrchestration, 3> requests;
+    std::array<TurnSeeker, 3> seekers;
+    Waiters waiters;
+};
+
+TEST_F(CallsTest, OnePieceOfWorkCallsOne) {
+    seeker(0);
+    seeker(1);
+    seeker(2);
+
+    waiters.turn_ready(nullptr);
+    EXPECT_EQ(called(), 1u);
+    waiters.turn_ready(nullptr);
+    EXPECT_EQ(called(), 2u);
+}
+
+TEST_F(CallsTest, WorkBeyondTheWaitingCallsNobodyTwice) {
+    seeker(0);
+    for (int i = 0; i < 5; ++i) {
+        waiters.turn_ready(nullptr);
+    }
+    EXPECT_EQ(called(), 1u);
+
+    waiters.turns.look_again(seekers[0]);
+    EXPECT_EQ(called(), 0u);
+    EXPECT_EQ(seekers[0].asleep, nullptr);
+}
+
+TEST_F(CallsTest, SomebodyWhoIsAwakeAnywayIsCalledFirst) {
+    seeker(0);
+    seeker(1).asleep = nullptr;
+    seeker(2);
+
+    waiters.turn_ready(nullptr);
+
+    EXPECT_TRUE(seekers[1].called);
+    EXPECT_EQ(called(), 1u);
+}
+
+TEST_F(CallsTest, TheOneWhoWouldWakeUpSoonIsLeftToWatchTheTime) {
+    seeker(0, SteadyInstant{2h});
+    seeker(1, SteadyInstant{1min});
+    seeker(2, SteadyInstant{2h});
+
+    waiters.turn_ready(nullptr);
+    waiters.turn_ready(nullptr);
+
+    EXPECT_FALSE(seekers[1].called);
+}
+
+TEST_F(CallsTest, WorkThatAFilterRefusesCallsSomebodyElseOrNobody) {
+    requests[0].filter = CapabilityFilter{{{{2, 0, 0}, {2, 9, 9}}}};
+    requests[1].filter = CapabilityFilter{{{{1, 0, 0}, {1, 9, 9}}}};
+    seeker(0);
+    seeker(1);
+    const Version one{1, 0, 0};
+
+    waiters.turn_ready(&one);
+    EXPECT_TRUE(seekers[1].called);
+    waiters.turn_ready(&one);
+    EXPECT_FALSE(seekers[0].called);
+    waiters.turn_ready(nullptr);
+    EXPECT_TRUE(seekers[0].called);
+}
+
+TEST_F(CallsTest, ADueTimeIsCoveredByOneSleeper) {
+    seeker(0, SteadyInstant{1h});
+    seeker(1, SteadyInstant{1h});
+
+    waiters.turns.cover(SteadyInstant{10min});
+    EXPECT_TRUE(waiters.turns.covered(SteadyInstant{10min}));
+    EXPECT_EQ(std::ranges::count(seekers, SteadyInstant{10min}, &TurnSeeker::wakes_at), 1);
+
+    waiters.turns.cover(SteadyInstant{20min}); // whoever wakes at 10 will look
+    EXPECT_EQ(std::ranges::count(seekers, SteadyInstant{1h}, &TurnSeeker::wakes_at), 1);
+}
+
+TEST_F(CallsTest, WorkOfASessionCallsItsOwnerOnly) {
+    const durable::FetchWork mine{.session = SessionClaim{"me", 1s}};
+    const durable::FetchWork yours{.session = SessionClaim{"you", 1s}};
+    Seeker<durable::FetchWork> me{.request = &mine};
+    Seeker<durable::FetchWork> you{.request = &yours};
+    waiters.work.add(you);
+    waiters.work.add(me);
+    TagShelf shelf;
+    Session session{.id = "s", .owner = "me", .slot = 0};
+    WorkGroup group;
+    group.shelf = &shelf;
+    group.session = &session;
+
+    waiters.work_ready(group, 5);
+
+    EXPECT_TRUE(me.called);
+    EXPECT_FALSE(you.called);
+}
+
+} // namespace
+} // namespace durable::ledger
