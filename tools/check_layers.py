@@ -14,7 +14,7 @@ import sources
 GROUPS = {
     "vocabulary": ({"codec", "error_details", "history_event", "limits", "log", "metrics", "result",
                     "time", "trace", "version", "work_item"}, ()),
-    "storage": ({"provider", "provider_admin"}, ("vocabulary",)),
+    "storage": ({"instrumented", "provider", "provider_admin"}, ("vocabulary",)),
     "orchestration": ({"activity_context", "combine", "context", "contract", "group", "kv",
                        "operation", "options", "payload", "registry", "step", "task"},
                       ("vocabulary",)),

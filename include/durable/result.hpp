@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <expected>
@@ -32,6 +33,8 @@ enum class ErrorCode : std::uint8_t {
     orchestration_failed, // the awaited orchestration ended in failure
     storage_failed,       // the store is no longer usable: close it and find out why
 };
+
+inline constexpr std::size_t error_code_count = 13;
 
 // "lock_lost": for logs, metrics and error pages.
 [[nodiscard]] std::string_view name_of(ErrorCode code) noexcept;

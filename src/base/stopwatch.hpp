@@ -9,8 +9,11 @@ namespace durable {
 
 class Stopwatch {
  public:
+    [[nodiscard]] std::chrono::nanoseconds elapsed() const noexcept {
+        return std::chrono::steady_clock::now() - begun_;
+    }
     [[nodiscard]] double seconds() const noexcept {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+        return std::chrono::duration<double>(elapsed()).count();
     }
 
  private:
