@@ -63,6 +63,7 @@ bool is_terminal(const history::Kind& kind) noexcept {
            std::holds_alternative<history::OrchestrationContinuedAsNew>(kind);
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): visit throws for a valueless variant; none ever is
 const std::string& target_instance(const WorkItem& item) noexcept {
     return std::visit(
         [](const auto& each) -> const std::string& {

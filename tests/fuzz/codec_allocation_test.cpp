@@ -19,9 +19,9 @@ namespace {
 // Bytes that all three decoders ask for, failed or not.
 std::size_t bytes_to_decode(std::string_view text) {
     const std::size_t before = allocated_bytes();
-    static_cast<void>(decode_event(text));
-    static_cast<void>(decode_work_item(text));
-    static_cast<void>(decode_error_details(text));
+    [[maybe_unused]] const auto event = decode_event(text);
+    [[maybe_unused]] const auto item = decode_work_item(text);
+    [[maybe_unused]] const auto error = decode_error_details(text);
     return allocated_bytes() - before;
 }
 

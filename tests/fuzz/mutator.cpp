@@ -14,8 +14,8 @@ using namespace std::string_view_literals;
 
 // Pieces that mean something to a reader of JSON, or almost do.
 constexpr std::array pieces = {
-    "{"sv, "}"sv, "["sv, "]"sv, ","sv, ":"sv, "\""sv, "\\"sv, " "sv, "\n"sv, "\t"sv, "\0"sv, "/"sv,
-    "{}"sv, "[]"sv, "\"\""sv, "null"sv, "true"sv, "false"sv, "nul"sv, R"(["a","b"],)"sv,
+    "{"sv, "}"sv, "["sv, "]"sv, ","sv, ":"sv, R"(")"sv, R"(\)"sv, " "sv, "\n"sv, "\t"sv, "\0"sv,
+    "/"sv, "{}"sv, "[]"sv, R"("")"sv, "null"sv, "true"sv, "false"sv, "nul"sv, R"(["a","b"],)"sv,
     "0"sv, "-0"sv, "-1"sv, "-"sv, "00"sv, ".5"sv, "1.5"sv, "1e5"sv, "1E-400"sv, "1e999"sv,
     "4294967295"sv, "4294967296"sv, "18446744073709551615"sv, "18446744073709551616"sv,
     R"(\n)"sv, R"(\x)"sv, R"(\u)"sv, R"(\u0000)"sv, R"(\u0041)"sv, R"(\ud83d)"sv, R"(\ude00)"sv,
