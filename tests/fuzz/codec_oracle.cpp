@@ -19,10 +19,19 @@ using nlohmann::json;
 using Complaint = std::optional<std::string>;
 using Canonical = std::optional<json>;
 
+constexpr std::size_t max_depth = 64;
+
+std::size_t depth_of(const json& value) {
+    std::size_t deepest = 0;
+    for (const json& inner : value) {
+        deepest = std::max(deepest, inner.is_structured() ? depth_of(inner) : 0);
+    }
+    return deepest + 1;
+}
+
 // Legal JSON that the format forbids and nlohmann-json's document does not show: repeated members
 // (it keeps the last) and deep nesting.
 bool is_forbidden_json(std::string_view text) {
-    constexpr int max_depth = 64;
     bool forbidden = false;
     std::vector<std::set<std::string>> open; // keys of each open container
     const auto look = [&](int, json::parse_event_t event, json& parsed) {
@@ -83,11 +92,15 @@ Complaint check_refusal(const Error& error, std::string_view text, const Canonic
 template <class Value, class Decode>
 Complaint check_value(const Value& value,
                       std::string_view text,
-                      bool is_json,
+                      const json& document,
                       const Canonical& canonical,
                       Decode decode) {
+    const bool is_json = !document.is_discarded();
     if (is_misread_by_nlohmann(text) || (!is_json && !has_number_beyond_double(text))) {
         return "accepted what is no JSON";
+    }
+    if (is_json && depth_of(document) > max_depth) {
+        return "accepted what is nested too deeply";
     }
     const auto encoded = encode(value);
     if (!encoded) {
@@ -113,9 +126,10 @@ Complaint check_value(const Value& value,
 }
 
 template <class Decode>
-Complaint check(std::string_view text, bool is_json, const Canonical& canonical, Decode decode) {
+Complaint
+check(std::string_view text, const json& document, const Canonical& canonical, Decode decode) {
     const auto value = decode(text);
-    return value ? check_value(*value, text, is_json, canonical, decode)
+    return value ? check_value(*value, text, document, canonical, decode)
                  : check_refusal(value.error(), text, canonical);
 }
 
@@ -123,14 +137,13 @@ Complaint check(std::string_view text, bool is_json, const Canonical& canonical,
 
 Complaint codec_complaint(std::string_view text) {
     const json document = json::parse(text, nullptr, false);
-    const bool is_json = !document.is_discarded();
-    if (auto complaint = check(text, is_json, canonical_event(document), decode_event)) {
+    if (auto complaint = check(text, document, canonical_event(document), decode_event)) {
         return "event: " + *complaint;
     }
-    if (auto complaint = check(text, is_json, canonical_work_item(document), decode_work_item)) {
+    if (auto complaint = check(text, document, canonical_work_item(document), decode_work_item)) {
         return "work item: " + *complaint;
     }
-    if (auto complaint = check(text, is_json, canonical_error(document), decode_error_details)) {
+    if (auto complaint = check(text, document, canonical_error(document), decode_error_details)) {
         return "error: " + *complaint;
     }
     return std::nullopt;

@@ -20,7 +20,8 @@ constexpr std::array pieces = {
     "4294967295"sv, "4294967296"sv, "18446744073709551615"sv, "18446744073709551616"sv,
     R"(\n)"sv, R"(\x)"sv, R"(\u)"sv, R"(\u0000)"sv, R"(\u0041)"sv, R"(\ud83d)"sv, R"(\ude00)"sv,
     R"(\ud83d\ude00)"sv, "é"sv, "€"sv, "😀"sv, "\x1f"sv, "\x7f"sv, "\x80"sv, "\xc3"sv,
-    "\xed\xa0\x80"sv, "\xf4\x90\x80\x80"sv, "\xef\xbb\xbf"sv,
+    "\xed\xa0\x80"sv, "\xf4\x90\x80\x80"sv, "\xc0\xaf"sv, "\xe0\x9f\xbf"sv, "\xf0\x8f\xbf\xbf"sv,
+    "\xef\xbb\xbf"sv,
     "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["sv, "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"sv,
 };
 

@@ -230,6 +230,8 @@ TEST(Rejection, OfHalfASurrogatePair) {
 TEST(Rejection, OfTextThatIsNotUtf8) {
     EXPECT_EQ(reason_refusal("\"\x80\""), "byte 44: not UTF-8");
     EXPECT_EQ(reason_refusal("\"\xc0\xaf\""), "byte 44: not UTF-8");
+    EXPECT_EQ(reason_refusal("\"\xe0\x9f\xbf\""), "byte 44: not UTF-8");
+    EXPECT_EQ(reason_refusal("\"\xf0\x8f\xbf\xbf\""), "byte 44: not UTF-8");
     EXPECT_EQ(reason_refusal("\"abc\xed\xa0\x80\""), "byte 47: not UTF-8");
     EXPECT_EQ(reason_refusal("\"\xf4\x90\x80\x80\""), "byte 44: not UTF-8");
     EXPECT_EQ(reason_refusal("\"\xe2\x82\""), "byte 44: not UTF-8");
