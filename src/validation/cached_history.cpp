@@ -4,6 +4,8 @@
 #include "validation/categories.hpp"
 #include "validation/scenarios.hpp"
 
+#include <durable/provider_admin.hpp>
+
 #include <limits>
 
 namespace durable::validation {
@@ -134,6 +136,41 @@ void a_new_instance_with_a_stale_cache_starts_from_nothing(Factory& factory) {
     expect(turn->history.empty(), "there is none yet");
 }
 
+// The same id, the same execution, the same event ids: only the incarnation tells that the cached
+// history is another one's.
+void a_cache_of_a_deleted_namesake_is_not_used(Factory& factory) {
+    const Store store{factory};
+    make_story(store);
+    const auto before = store.fetch_turn();
+    if (before.incarnation == 0) {
+        skip("this provider does not tell incarnations apart");
+    }
+    expect_ok(store.admin().delete_instance("A", true), "a running instance is deleted by force");
+    make_story(store);
+
+    const auto turn = fetch_holding(
+        store,
+        CachedHistory{.execution_id = 2, .last_event_id = 3, .incarnation = before.incarnation});
+
+    expect_ne(turn.incarnation, before.incarnation, "a namesake is another one");
+    expect_eq(turn.history_after, 0, "whose history comes whole");
+}
+
+// What a turn tells is what the next fetch may be told.
+void an_incarnation_stays_the_same_from_turn_to_turn(Factory& factory) {
+    const Store store{factory};
+    make_story(store);
+    const auto first = store.fetch_turn();
+    store.commit(first, {.execution_id = 2, .history_delta = {scheduled(5, "Fifth")}});
+    store.poke("A");
+
+    const auto turn = fetch_holding(
+        store,
+        CachedHistory{.execution_id = 2, .last_event_id = 5, .incarnation = first.incarnation});
+
+    expect_eq(turn.incarnation, first.incarnation, "it is the same instance");
+}
+
 constexpr Check list[] = {
     {"a_cached_prefix_and_the_rest_make_the_whole",
      "cached_history",
@@ -153,6 +190,14 @@ constexpr Check list[] = {
      "cached_history",
      "P8",
      a_new_instance_with_a_stale_cache_starts_from_nothing},
+    {"a_cache_of_a_deleted_namesake_is_not_used",
+     "cached_history",
+     "P8",
+     a_cache_of_a_deleted_namesake_is_not_used},
+    {"an_incarnation_stays_the_same_from_turn_to_turn",
+     "cached_history",
+     "P8",
+     an_incarnation_stays_the_same_from_turn_to_turn},
 };
 
 } // namespace
