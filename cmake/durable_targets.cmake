@@ -11,7 +11,7 @@ target_compile_options(durable_warnings INTERFACE
 # Precompiled headers halve the time of a fresh build. They hold foreign headers only, and the gcc
 # preset builds without them, so a missing #include still fails somewhere.
 set(library_pch <algorithm> <chrono> <expected> <functional> <map> <memory> <mutex> <optional>
-                <stop_token> <string> <variant> <vector>)
+                <stop_token> <string> <variant> <vector> <nlohmann/json.hpp>)
 set(test_pch ${library_pch} <set> <thread> <unordered_map> <gtest/gtest.h>)
 
 # durable_precompile(<target> library|test): all targets of a kind are compiled alike and share one
@@ -26,7 +26,7 @@ function(durable_precompile target kind)
     add_library(${donor} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${donor}.cpp)
     target_precompile_headers(${donor} PRIVATE ${${kind}_pch})
     target_compile_features(${donor} PRIVATE cxx_std_23)
-    target_link_libraries(${donor} PRIVATE durable_warnings)
+    target_link_libraries(${donor} PRIVATE durable_warnings nlohmann_json::nlohmann_json)
     set_target_properties(${donor} PROPERTIES CXX_EXTENSIONS OFF)
     # A time stamp inside would make ccache miss.
     target_compile_options(${donor} PRIVATE

@@ -52,6 +52,9 @@ RULES = [
 RESULT = re.compile(r"^[ ]*(?:(?:static|virtual|inline|constexpr)\s+)*Result<[^;={}()]*>\s+\w+\("
                     r"[^;{}]*", re.M)
 
+# A code block below such a line is cut from a compiled file.
+QUOTED = re.compile(r"^<!-- from (\S+) -->\n+```\w*\n(.*?)^```", re.M | re.S)
+
 LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 
 
@@ -92,6 +95,14 @@ def link_problems(root, name, text):
             yield f"{name}:{line}: error: {target} does not exist"
 
 
+def quotation_problems(root, name, text):
+    for match in QUOTED.finditer(text):
+        source = pathlib.Path(root, match.group(1))
+        if not source.is_file() or match.group(2) not in source.read_text(encoding="utf-8"):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{name}:{line}: error: this code is not in {match.group(1)}"
+
+
 def problems(root):
     found = []
     for name in sources.all_files(root):
@@ -100,6 +111,7 @@ def problems(root):
             found += style_problems(name, text)
             if name.endswith(".md"):
                 found += link_problems(root, name, text)
+                found += quotation_problems(root, name, text)
     return found
 
 

@@ -42,7 +42,8 @@ class Name {
  public:
     constexpr explicit Name(std::string_view text) : text_{text} {
         if (const auto* problem = name_problem(text)) {
-            throw problem; // in a constant expression: a compile error that shows the sentence
+            // Compilers show the line that stopped a constant expression, so it carries the rule.
+            throw problem; // a durable name has 1 to 128 letters, digits, '_', '-', '.', ':'
         }
     }
 

@@ -67,6 +67,14 @@ class CheckStyle(SampleTree):
         self.assertEqual(check_style.problems(self.root),
                          ["README.md:1: error: docs/gone.md does not exist"])
 
+    def test_code_in_a_page_is_cut_from_a_compiled_file(self):
+        self.write("examples/a.cpp", "// A.\nint a();\nint b();\n")
+        self.write("a.md", "<!-- from examples/a.cpp -->\n```cpp\nint a();\n```\n\n"
+                           "<!-- from examples/a.cpp -->\n```cpp\nint c();\n```\n")
+
+        self.assertEqual(check_style.problems(self.root),
+                         ["a.md:6: error: this code is not in examples/a.cpp"])
+
 
 if __name__ == "__main__":
     unittest.main()

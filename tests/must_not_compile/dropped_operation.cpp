@@ -1,0 +1,17 @@
+// A dropped operation is a cancelled one: nobody means that by accident.
+// expect: dropping an operation cancels it: await it or keep it
+
+#include "contracts.hpp"
+
+using namespace sample;
+
+durable::Task<> right(durable::Context ctx, std::string name) {
+    co_await ctx.call(greet, name);
+}
+
+#ifdef MISTAKE
+durable::Task<> wrong(durable::Context ctx, std::string name) {
+    ctx.call(greet, name);
+    co_return;
+}
+#endif

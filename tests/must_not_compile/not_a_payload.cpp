@@ -1,0 +1,16 @@
+// What cannot be written as a payload cannot cross the durable boundary.
+// expect: the input must be a durable::Payload: see durable/payload.hpp
+
+#include "contracts.hpp"
+
+using namespace sample;
+
+constexpr durable::Activity<int(User)> right{"Right"};
+static_assert(right.name() == "Right");
+
+#ifdef MISTAKE
+struct Handle {
+    void* pointer;
+};
+constexpr durable::Activity<int(Handle)> wrong{"Wrong"};
+#endif
