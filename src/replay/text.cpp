@@ -39,11 +39,11 @@ std::uint64_t hash(const UuidSeed& seed, std::uint64_t salt) noexcept {
     return mix(state);
 }
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
     std::string out;
     wire::JsonWriter writer{out};
     writer.string(text, "text");
-    static_cast<void>(writer.finish("quoted")); // the caller has checked that it is UTF-8
+    static_cast<void>(writer.finish("json_string")); // the caller has checked that it is UTF-8
     return out;
 }
 
@@ -115,11 +115,11 @@ std::string derived_uuid(const UuidSeed& seed) {
 }
 
 std::string kv_read_input(std::string_view instance, std::string_view key) {
-    return R"({"instance_id":)" + quoted(instance) + R"(,"key":)" + quoted(key) + "}";
+    return R"({"instance_id":)" + json_string(instance) + R"(,"key":)" + json_string(key) + "}";
 }
 
 std::string kv_read_result(const std::optional<std::string>& value) {
-    return value ? quoted(*value) : "null";
+    return value ? json_string(*value) : "null";
 }
 
 } // namespace durable::replay

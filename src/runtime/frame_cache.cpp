@@ -42,7 +42,8 @@ std::optional<CachedHistory> FrameCache::Promise::lookup(std::string_view instan
     promised_.emplace_back(instance);
     const auto& execution = *found->second->frame.execution;
     return CachedHistory{.execution_id = execution.execution_id(),
-                         .last_event_id = execution.last_event_id()};
+                         .last_event_id = execution.last_event_id(),
+                         .incarnation = found->second->frame.incarnation};
 }
 
 std::optional<Frame> FrameCache::take(const std::string& instance, std::uint64_t execution_id) {
@@ -68,7 +69,8 @@ void FrameCache::put(Frame frame) {
     const auto bytes = frame.execution->memory_bytes() + entry_overhead;
     Victims victims;
     victims.push_back({.frame = std::move(frame), .bytes = bytes, .used = now});
-    if (bounds_.evict_always || bounds_.max_frames == 0 || bytes > bounds_.max_bytes) {
+    if (bounds_.evict_always || victims.front().frame.incarnation == 0 || bounds_.max_frames == 0 ||
+        bytes > bounds_.max_bytes) {
         destroy(victims, bounds_.evict_always ? "always" : "size");
         return;
     }

@@ -32,8 +32,11 @@ using OpenChildren = std::map<std::uint64_t, std::pair<std::string, std::uint64_
 
 struct Frame {
     std::unique_ptr<replay::Execution> execution;
-    std::uint64_t turns = 0;                // committed so far
-    std::uint64_t started_at_ms = 0;        // of the execution
+    std::uint64_t turns = 0;         // committed so far
+    std::uint64_t started_at_ms = 0; // of the execution
+    // Of the instance, as the provider counts. 0: not known, and then the frame is not kept: it
+    // could be taken for that of a later instance with the same id.
+    std::uint64_t incarnation = 0;
     std::unique_ptr<OpenChildren> children; // nullptr: none
 };
 

@@ -19,6 +19,15 @@ namespace {
 
 constexpr Duration short_delay{1000};
 
+// Drops a frame that belongs to a deleted instance of the same id.
+std::optional<Frame> usable(std::optional<Frame> frame, const OrchestrationItem& item) {
+    if (frame && (frame->incarnation != item.incarnation ||
+                  frame->execution->last_event_id() < item.history_after)) {
+        frame.reset();
+    }
+    return frame;
+}
+
 } // namespace
 
 OrchestrationDispatcher::OrchestrationDispatcher(Node& node, std::string worker_id)
@@ -67,7 +76,7 @@ void OrchestrationDispatcher::handle(const OrchestrationItem& item) {
         give_back(node_, item, short_delay, true);
         return;
     }
-    auto frame = node_.frames.take(item.instance, item.execution_id);
+    auto frame = usable(node_.frames.take(item.instance, item.execution_id), item);
     if (const auto* end = replay::terminal_event(item.history)) {
         meet_ended(item, *end);
         return;
@@ -178,6 +187,7 @@ std::optional<Frame> OrchestrationDispatcher::load(const Turn& turn, std::option
         frame.started_at_ms = turn.history.empty() ? to_epoch_ms(node_.clock->now())
                                                    : turn.history.front().timestamp_ms;
     }
+    frame.incarnation = turn.item.incarnation;
     return cached;
 }
 

@@ -12,6 +12,7 @@ using Text = std::string;
 constexpr Orchestration<Text(int)> counter{"Counter"};
 constexpr Orchestration<Text(Text)> parent{"Parent"};
 constexpr Orchestration<Text(Text)> child{"Child"};
+constexpr Activity<Text(Text)> work{"Work"};
 constexpr Event<Text> go{"Go"};
 
 Task<Text> count_to_three(Context ctx, int n) {
@@ -111,6 +112,26 @@ TEST_P(Managing, ATreeIsDeletedAsAWhole) {
     EXPECT_EQ(management().delete_instance("p").value().instances_deleted, 3u);
 
     EXPECT_TRUE(management().list_instances().value().empty());
+}
+
+TEST_P(Managing, ARunningInstanceIsDeletedOnlyByForceAndItsIdCanBeUsedAgain) {
+    registry.add(parent, [](Context ctx, Text input) -> Task<Text> {
+        if (input == "quick") {
+            co_return "second life";
+        }
+        auto sleeping = ctx.sleep(1h);
+        auto working = ctx.call(work, "", {.tag = "nobody"});
+        co_return co_await ctx.wait_for(go);
+    });
+    start(parent, "slow", {.id = "p"});
+    settle();
+
+    EXPECT_EQ(code_of(management().delete_instance("p")), ErrorCode::still_running);
+    EXPECT_TRUE(management().delete_instance("p", true));
+    start(parent, "quick", {.id = "p"});
+
+    EXPECT_EQ(output("p"), "second life");
+    EXPECT_EQ(count<history::OrchestrationStarted>(history("p")), 1u);
 }
 
 TEST_P(Managing, OthersGoOnAfterADeletionUnderTheirFeet) {

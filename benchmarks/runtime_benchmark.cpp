@@ -1,0 +1,207 @@
+// What the runtime costs on the memory provider: turns, replay, fan-in, parked orchestrations.
+//
+// Everything runs on one thread by hand, so that CPU time is what the work costs and not what
+// waking a core costs; the last lines run the real threads. Limits are those of
+// benchmarks/README.md; a number past its limit makes the program fail.
+
+#include <durable/durable.hpp>
+#include <durable/test_runtime.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <malloc.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr durable::Activity<int(int)> step{"Step"};
+constexpr durable::Orchestration<int(int)> chain{"Chain"};
+constexpr durable::Orchestration<int(int)> child{"Child"};
+constexpr durable::Orchestration<int(int)> parent{"Parent"};
+constexpr durable::Orchestration<int(int)> parked{"Parked"};
+constexpr durable::Event<> never{"Never"};
+
+durable::Task<int> run_chain(durable::Context ctx, int steps) {
+    int sum = 0;
+    for (int i = 0; i < steps; ++i) {
+        sum = co_await ctx.call(step, sum);
+    }
+    co_return sum;
+}
+
+durable::Task<int> run_child(durable::Context, int n) {
+    co_return n;
+}
+
+durable::Task<int> run_parent(durable::Context ctx, int children) {
+    std::vector<durable::Operation<int>> parts;
+    parts.reserve(static_cast<std::size_t>(children));
+    for (int i = 0; i < children; ++i) {
+        parts.push_back(ctx.call(child, 1));
+    }
+    const auto results = co_await durable::all{std::move(parts)};
+    int sum = 0;
+    for (const int result : results) {
+        sum += result;
+    }
+    co_return sum;
+}
+
+durable::Task<int> run_parked(durable::Context ctx, int n) {
+    co_await ctx.wait_for(never);
+    co_return n;
+}
+
+durable::Registry handlers() {
+    durable::Registry registry;
+    registry.add(step, [](int n) { return n + 1; });
+    registry.add(chain, run_chain);
+    registry.add(child, run_child);
+    registry.add(parent, run_parent);
+    registry.add(parked, run_parked);
+    return registry;
+}
+
+double cpu_seconds() {
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+double resident_bytes() {
+    std::ifstream statm{"/proc/self/statm"};
+    double total = 0;
+    double resident = 0;
+    statm >> total >> resident;
+    return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+bool within = true;
+
+void report(const char* what, double value, const char* unit, double limit, bool least = false) {
+    const bool good = least ? value >= limit : value <= limit;
+    within = within && good;
+    std::printf("%-58s %12.2f %-9s %s %.2f%s\n",
+                what,
+                value,
+                unit,
+                least ? "at least" : "at most",
+                limit,
+                good ? "" : "   MISSED");
+    std::fflush(stdout);
+}
+
+durable::TestRuntime::Options quiet(bool evict_always = false) {
+    durable::TestRuntime::Options options;
+    options.runtime.logger = durable::silent_logger();
+    options.runtime.evict_always = evict_always;
+    options.runtime.cache_max_bytes = std::size_t{4} << 30U;
+    options.runtime.cache_max_frames = 1'000'000;
+    return options;
+}
+
+// CPU per step: one turn and one activity, each from fetch to acknowledgement.
+double chain_seconds_per_step(int steps, int instances) {
+    durable::TestRuntime test{handlers(), quiet()};
+    const auto client = test.client();
+    for (int i = 0; i < instances; ++i) {
+        client.start(chain, steps).value();
+    }
+    const auto begun = cpu_seconds();
+    test.run_until_idle();
+    return (cpu_seconds() - begun) / (static_cast<double>(steps) * instances);
+}
+
+void measure_chain() {
+    const double small = chain_seconds_per_step(100, 200);
+    const double large = chain_seconds_per_step(10'000, 2);
+    report("chain of 100: CPU per turn and activity", small * 1e6, "us", 15);
+    report("chain of 10,000: CPU per turn and activity", large * 1e6, "us", 15);
+    report("chain of 10,000 against 100, per step", large / small, "x", 1.2);
+}
+
+void measure_replay() {
+    constexpr int steps = 20'000;
+    durable::TestRuntime test{handlers(), quiet()};
+    const auto run = test.client().start(chain, steps, {.id = "long"}).value();
+    for (int i = 0; i < steps; ++i) {
+        test.run_turn();
+        test.run_activity();
+    }
+    test.forget();
+    const auto begun = cpu_seconds();
+    test.run_turn(); // reads and replays everything, then makes one step
+    const double seconds = cpu_seconds() - begun;
+    report("replay from scratch", 2.0 * steps / seconds, "events/s", 100'000, true);
+    static_cast<void>(test.finish(run));
+}
+
+double fan_in_seconds(int children) {
+    durable::TestRuntime test{handlers(), quiet()};
+    const auto run = test.client().start(parent, children).value();
+    const auto begun = cpu_seconds();
+    const auto sum = test.finish(run).value();
+    within = within && sum == children;
+    return cpu_seconds() - begun;
+}
+
+void measure_fan_in() {
+    const double small = fan_in_seconds(10'000) / 10'000;
+    const double large = fan_in_seconds(100'000) / 100'000;
+    report("100,000 children in one all(): CPU per child", large * 1e6, "us", 100);
+    report("100,000 children against 10,000, per child", large / small, "x", 1.5);
+}
+
+// Resident bytes per parked orchestration, the store's own included.
+double parked_bytes(bool evicted, int instances) {
+    malloc_trim(0);
+    const double before = resident_bytes();
+    durable::TestRuntime test{handlers(), quiet(evicted)};
+    const auto client = test.client();
+    for (int i = 0; i < instances; ++i) {
+        client.start(parked, i, {.id = "parked-" + std::to_string(i)}).value();
+        test.run_until_idle();
+    }
+    malloc_trim(0);
+    return (resident_bytes() - before) / instances;
+}
+
+void measure_parked() {
+    report("parked, frames evicted: resident each", parked_bytes(true, 100'000), "bytes", 600);
+    report("parked, frames cached: resident each", parked_bytes(false, 100'000), "bytes", 1536);
+}
+
+void measure_threads() {
+    constexpr int steps = 20'000;
+    const auto provider = durable::memory::open();
+    auto registry = handlers();
+    registry.mark_short(step);
+    const auto runtime =
+        durable::Runtime::start(provider, registry, {.logger = durable::silent_logger()});
+    const auto begun = cpu_seconds();
+    const auto wall = std::chrono::steady_clock::now();
+    const auto run = durable::Client{provider}.start(chain, steps).value();
+    run.wait(60s).value();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - wall;
+    std::printf("%-58s %12.2f us of CPU, %.2f us of time\n",
+                "threads: one chain, per turn and short activity",
+                (cpu_seconds() - begun) / steps * 1e6,
+                elapsed.count() / steps * 1e6);
+}
+
+} // namespace
+
+int main() {
+    measure_parked(); // first: the heap is still clean
+    measure_chain();
+    measure_replay();
+    measure_fan_in();
+    measure_threads();
+    return within ? 0 : 1;
+}

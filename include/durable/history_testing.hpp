@@ -1,0 +1,75 @@
+// Histories in tests: would today's code still understand what yesterday's code has recorded?
+//
+//     const auto saved = durable::testing::parse_history(file_content).value();
+//     EXPECT_TRUE(durable::testing::replay(registry, saved)); // or read the error: both sides,
+//     lines
+//
+// Keep histories of running instances beside the tests, exported or written with HistoryBuilder,
+// and a change that would break them fails before it is deployed.
+
+#pragma once
+
+#include <durable/error_details.hpp>
+#include <durable/history_event.hpp>
+#include <durable/registry.hpp>
+#include <durable/result.hpp>
+#include <durable/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace durable::testing {
+
+// Runs the orchestration that this history names against it, from the first event to the last, the
+// end included. Nothing is executed: results come from the history.
+//   invalid_argument  code and history differ; the message is the report for people
+//   not_found         the registry has no such orchestration or version
+//   corrupt           this is no history: empty, or it does not begin with OrchestrationStarted
+[[nodiscard]] Result<> replay(const Registry& registry, std::span<const HistoryEvent> history);
+
+// One JSON event per line, as stores and exports write them. Blank lines are skipped.
+[[nodiscard]] Result<std::vector<HistoryEvent>> parse_history(std::string_view lines);
+[[nodiscard]] Result<std::string> print_history(std::span<const HistoryEvent> history);
+
+// Writes a history by hand, event by event; ids count up from 1. Functions that make a step answer
+// its id, for the answer that comes later.
+//
+//     HistoryBuilder history{"Hello", "world"};
+//     const auto call = history.activity_scheduled("Greet", "world");
+//     history.activity_completed(call, "Hello, world!");
+class HistoryBuilder final {
+ public:
+    explicit HistoryBuilder(std::string orchestration,
+                            std::string input = "null",
+                            std::string version = "1.0.0");
+
+    // Later events carry a later time.
+    HistoryBuilder& pass(Duration time);
+
+    std::uint64_t activity_scheduled(std::string name, std::string input);
+    void activity_completed(std::uint64_t step, std::string result);
+    void activity_failed(std::uint64_t step, std::string message);
+    std::uint64_t timer_created(Duration from_now);
+    void timer_fired(std::uint64_t step); // time passes to its moment
+    std::uint64_t waiting_for(std::string event);
+    void raised(std::string event, std::string data);
+    std::uint64_t
+    child_scheduled(std::string orchestration, std::string instance, std::string input);
+    void child_completed(std::uint64_t step, std::string result);
+    void completed(std::string output);
+
+    // Anything else.
+    std::uint64_t add(history::Kind kind, std::optional<std::uint64_t> answers = std::nullopt);
+
+    [[nodiscard]] const std::vector<HistoryEvent>& events() const noexcept { return events_; }
+
+ private:
+    std::uint64_t now_ms_ = 1'760'000'000'000;
+    std::vector<HistoryEvent> events_;
+};
+
+} // namespace durable::testing

@@ -1,0 +1,152 @@
+#include "base/try.hpp"
+#include "replay/execution.hpp"
+
+#include <durable/codec.hpp>
+#include <durable/history_testing.hpp>
+#include <durable/version.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace durable::testing {
+
+namespace {
+
+constexpr std::string_view instance_name = "history";
+
+} // namespace
+
+Result<> replay(const Registry& registry, std::span<const HistoryEvent> history) {
+    const auto* started = history.empty()
+                              ? nullptr
+                              : std::get_if<history::OrchestrationStarted>(&history.front().kind);
+    if (started == nullptr) {
+        return fail(ErrorCode::corrupt, "a history begins with OrchestrationStarted", "replay");
+    }
+    const auto version = Version::parse(started->version);
+    auto handler = version ? registry.find_orchestration(started->name, *version) : nullptr;
+    if (!handler) {
+        return fail(ErrorCode::not_found,
+                    "the registry has no " + started->name + ' ' + started->version,
+                    "replay");
+    }
+    const auto& first = history.front();
+    const auto execution = replay::Execution::create(
+        {.handler = std::move(handler),
+         .instance = first.instance_id.empty() ? std::string{instance_name} : first.instance_id,
+         .execution_id = std::max<std::uint64_t>(1, first.execution_id)});
+    if (!execution->replay(history, replay::ReplayMode::verify)) {
+        const auto* report = execution->nondeterminism();
+        return fail(ErrorCode::invalid_argument,
+                    report != nullptr ? report->text() : "the code differs from the history",
+                    "replay");
+    }
+    return {};
+}
+
+Result<std::vector<HistoryEvent>> parse_history(std::string_view lines) {
+    std::vector<HistoryEvent> history;
+    std::size_t number = 0;
+    while (!lines.empty()) {
+        const auto end = std::min(lines.find('\n'), lines.size());
+        const auto line = lines.substr(0, end);
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+        ++number;
+        if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
+            continue;
+        }
+        auto event = decode_event(line);
+        if (!event) {
+            return fail(event.error().code,
+                        "line " + std::to_string(number) + ": " + event.error().message,
+                        "parse_history");
+        }
+        history.push_back(*std::move(event));
+    }
+    return history;
+}
+
+Result<std::string> print_history(std::span<const HistoryEvent> history) {
+    std::string lines;
+    for (const auto& event : history) {
+        DURABLE_TRY(encode_to(lines, event));
+        lines += '\n';
+    }
+    return lines;
+}
+
+HistoryBuilder::HistoryBuilder(std::string orchestration, std::string input, std::string version) {
+    add(history::OrchestrationStarted{.name = std::move(orchestration),
+                                      .version = std::move(version),
+                                      .input = std::move(input)});
+}
+
+HistoryBuilder& HistoryBuilder::pass(Duration time) {
+    now_ms_ += static_cast<std::uint64_t>(std::max(Duration::zero(), time).count());
+    return *this;
+}
+
+std::uint64_t HistoryBuilder::activity_scheduled(std::string name, std::string input) {
+    return add(history::ActivityScheduled{.name = std::move(name), .input = std::move(input)});
+}
+
+void HistoryBuilder::activity_completed(std::uint64_t step, std::string result) {
+    add(history::ActivityCompleted{.result = std::move(result)}, step);
+}
+
+void HistoryBuilder::activity_failed(std::uint64_t step, std::string message) {
+    add(history::ActivityFailed{.details = details::Application{.message = std::move(message)}},
+        step);
+}
+
+std::uint64_t HistoryBuilder::timer_created(Duration from_now) {
+    const auto fire_at = add_saturating(from_epoch_ms(now_ms_), from_now);
+    return add(history::TimerCreated{.fire_at_ms = to_epoch_ms(fire_at)});
+}
+
+void HistoryBuilder::timer_fired(std::uint64_t step) {
+    const auto found = std::ranges::find(events_, step, &HistoryEvent::event_id);
+    const auto* timer =
+        found == events_.end() ? nullptr : std::get_if<history::TimerCreated>(&found->kind);
+    const auto fire_at = timer != nullptr ? timer->fire_at_ms : now_ms_;
+    now_ms_ = std::max(now_ms_, fire_at);
+    add(history::TimerFired{.fire_at_ms = fire_at}, step);
+}
+
+std::uint64_t HistoryBuilder::waiting_for(std::string event) {
+    return add(history::ExternalSubscribed{.name = std::move(event)});
+}
+
+void HistoryBuilder::raised(std::string event, std::string data) {
+    add(history::ExternalEvent{.name = std::move(event), .data = std::move(data)});
+}
+
+std::uint64_t HistoryBuilder::child_scheduled(std::string orchestration,
+                                              std::string instance,
+                                              std::string input) {
+    return add(history::SubOrchestrationScheduled{.name = std::move(orchestration),
+                                                  .instance = std::move(instance),
+                                                  .input = std::move(input)});
+}
+
+void HistoryBuilder::child_completed(std::uint64_t step, std::string result) {
+    add(history::SubOrchestrationCompleted{.result = std::move(result)}, step);
+}
+
+void HistoryBuilder::completed(std::string output) {
+    add(history::OrchestrationCompleted{.output = std::move(output)});
+}
+
+std::uint64_t HistoryBuilder::add(history::Kind kind, std::optional<std::uint64_t> answers) {
+    events_.push_back({.event_id = events_.size() + 1,
+                       .source_event_id = answers,
+                       .instance_id = std::string{instance_name},
+                       .execution_id = 1,
+                       .timestamp_ms = now_ms_,
+                       .engine_version = engine_version_text(),
+                       .kind = std::move(kind)});
+    return events_.back().event_id;
+}
+
+} // namespace durable::testing

@@ -1,0 +1,99 @@
+// The tools users have for their own tests: saved histories against today's code.
+
+#include <durable/context.hpp>
+#include <durable/history_testing.hpp>
+#include <durable/registry.hpp>
+#include <durable/test_runtime.hpp>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace durable::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using Text = std::string;
+
+constexpr Activity<Text(Text)> greet{"Greet"};
+constexpr Activity<Text(Text)> wave{"Wave"};
+constexpr Orchestration<Text(Text)> hello{"Hello"};
+constexpr Event<Text> go{"Go"};
+
+Task<Text> greet_later(Context ctx, Text name) {
+    co_await ctx.sleep(1h);
+    const Text event = co_await ctx.wait_for(go);
+    co_return co_await ctx.call(greet, name + event);
+}
+
+Task<Text> wave_later(Context ctx, Text name) {
+    co_await ctx.sleep(1h);
+    const Text event = co_await ctx.wait_for(go);
+    co_return co_await ctx.call(wave, name + event);
+}
+
+HistoryBuilder recorded() {
+    HistoryBuilder history{"Hello", "ana"};
+    const auto timer = history.timer_created(1h);
+    history.timer_fired(timer);
+    history.waiting_for("Go");
+    history.raised("Go", "!");
+    const auto call = history.activity_scheduled("Greet", "ana!");
+    history.activity_completed(call, "Hello, ana!");
+    history.completed("Hello, ana!");
+    return history;
+}
+
+TEST(SavedHistory, FitsTheCodeThatWroteIt) {
+    Registry registry;
+    registry.add(hello, greet_later);
+
+    const auto verdict = replay(registry, recorded().events());
+
+    EXPECT_TRUE(verdict) << verdict.error().message;
+}
+
+TEST(SavedHistory, ReportsBothSidesWhenTheCodeChanged) {
+    Registry registry;
+    registry.add(hello, wave_later);
+
+    const auto verdict = replay(registry, recorded().events());
+
+    ASSERT_FALSE(verdict);
+    EXPECT_EQ(verdict.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(verdict.error().message.find("Greet"), Text::npos);
+    EXPECT_NE(verdict.error().message.find("Wave"), Text::npos);
+}
+
+TEST(SavedHistory, NeedsItsVersionInTheRegistry) {
+    Registry registry;
+    registry.add(hello, "2.0.0", greet_later);
+
+    EXPECT_EQ(replay(registry, recorded().events()).error().code, ErrorCode::not_found);
+    EXPECT_EQ(replay(registry, {}).error().code, ErrorCode::corrupt);
+}
+
+TEST(SavedHistory, SurvivesTheWayThroughAFile) {
+    const auto lines = print_history(recorded().events()).value();
+
+    EXPECT_EQ(parse_history("\n" + lines + "\n").value(), recorded().events());
+    const auto broken = parse_history(lines + "{");
+    ASSERT_FALSE(broken);
+    EXPECT_EQ(broken.error().message.substr(0, 7), "line 9:");
+}
+
+TEST(SavedHistory, OfATestRuntimeFitsTheSameCode) {
+    Registry registry;
+    registry.add(greet, [](const Text& name) { return "Hello, " + name; });
+    registry.add(hello, greet_later);
+    TestRuntime test{registry};
+    const auto run = test.client().start(hello, "ana", {.id = "h"}).value();
+    test.advance(1h);
+    ASSERT_TRUE(test.client().raise("h", go, "?"));
+    EXPECT_EQ(test.finish(run).value(), "Hello, ana?");
+
+    EXPECT_TRUE(replay(registry, test.history("h")));
+}
+
+} // namespace
+} // namespace durable::testing

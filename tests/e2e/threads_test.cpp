@@ -1,0 +1,312 @@
+// The real thing: threads, wake-ups, shutdown, activities that do or do not stop. Waiting is for
+// conditions, never for time.
+
+#include "e2e/e2e.hpp"
+
+#include <atomic>
+#include <latch>
+#include <thread>
+
+namespace durable::e2e {
+namespace {
+
+using Text = std::string;
+
+constexpr Activity<Text(Text)> work{"Work"};
+constexpr Orchestration<Text(Text)> root{"Root"};
+constexpr Orchestration<int(int)> fan{"Fan"};
+constexpr Activity<int(int)> square{"Square"};
+constexpr Event<Text> go{"Go"};
+
+Task<Text> call_work(Context ctx, Text input) {
+    co_return co_await ctx.call(work, input);
+}
+
+Task<int> add_squares(Context ctx, int n) {
+    std::vector<Operation<int>> parts;
+    for (int i = 1; i <= n; ++i) {
+        parts.push_back(ctx.call(square, i));
+    }
+    const auto results = co_await all{std::move(parts)};
+    int sum = 0;
+    for (const int result : results) {
+        sum += result;
+    }
+    co_return sum;
+}
+
+class Threads : public testing::TestWithParam<Frames> {
+ protected:
+    Threads() {
+        options.logger = log;
+        options.evict_always = GetParam() == Frames::evicted;
+    }
+
+    // Waits for a condition that another thread will bring about.
+    static void wait_until(const auto& condition) {
+        while (!condition()) {
+            std::this_thread::yield();
+        }
+    }
+
+    std::shared_ptr<RecordingLogger> log = std::make_shared<RecordingLogger>();
+    std::shared_ptr<FaultyProvider> store = std::make_shared<FaultyProvider>(memory::open());
+    Client client{store};
+    Registry registry;
+    RuntimeOptions options;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Threads, testing::Values(Frames::kept, Frames::evicted), frames_name);
+
+TEST_P(Threads, HelloWorldAsShown) {
+    registry.add(work, [](const Text& name) { return "Hello, " + name + "!"; });
+    registry.add(root, call_work);
+    const auto runtime = Runtime::start(store, registry, options);
+
+    const auto run = client.start(root, "world", {.id = "greeting-1"}).value();
+
+    EXPECT_EQ(run.wait(60s).value(), "Hello, world!");
+}
+
+TEST_P(Threads, ManyInstancesFinish) {
+    registry.add(square, [](int n) { return n * n; });
+    registry.add(fan, add_squares);
+    options.orchestration_threads = 4;
+    options.activity_threads = 8;
+    const auto runtime = Runtime::start(store, registry, options);
+
+    std::vector<durable::Run<int>> runs;
+    for (int i = 0; i < 50; ++i) {
+        runs.push_back(client.start(fan, 10).value());
+    }
+
+    for (const auto& run : runs) {
+        EXPECT_EQ(run.wait(60s).value(), 385);
+    }
+}
+
+TEST_P(Threads, ShortActivitiesRunWhereTheyWereScheduled) {
+    registry.add(square, [](int n) { return n * n; });
+    registry.mark_short(square);
+    registry.add(fan, add_squares);
+    const auto runtime = Runtime::start(store, registry, options);
+
+    EXPECT_EQ(client.start(fan, 20).value().wait(60s).value(), 2870);
+}
+
+TEST_P(Threads, ActivitiesThatBlockGetMoreThreads) {
+    std::latch all_there{8};
+    registry.add(square, [&](int n) {
+        all_there.arrive_and_wait(); // needs eight at once
+        return n;
+    });
+    registry.add(fan, add_squares);
+    options.activity_threads = 8;
+    const auto runtime = Runtime::start(store, registry, options);
+
+    EXPECT_EQ(client.start(fan, 8).value().wait(60s).value(), 36);
+}
+
+TEST_P(Threads, ACancellationReachesARunningActivityAtOnce) {
+    std::latch started{1};
+    std::atomic<bool> told = false;
+    registry.add(work, [&](ActivityContext& ctx, const Text& input) {
+        started.count_down();
+        told = !ctx.sleep(24h); // a day, or a word
+        return input;
+    });
+    registry.add(root, call_work);
+    const auto runtime = Runtime::start(store, registry, options);
+    const auto run = client.start(root, "", {.id = "a"}).value();
+    started.wait();
+
+    ASSERT_TRUE(run.cancel("enough"));
+
+    EXPECT_EQ(run.wait(60s).error().message, "canceled: enough");
+    wait_until([&] { return told.load(); });
+}
+
+TEST_P(Threads, ADroppedActivityIsToldWhileItsOrchestrationGoesOn) {
+    std::latch started{1};
+    std::atomic<bool> told = false;
+    registry.add(work, [&](ActivityContext& ctx, const Text& input) {
+        started.count_down();
+        told = !ctx.sleep(24h);
+        return input;
+    });
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        const auto first = co_await race{ctx.call(work, input), ctx.wait_for(go)};
+        co_return first.index() == 0 ? "work" : "event";
+    });
+    const auto runtime = Runtime::start(store, registry, options);
+    const auto run = client.start(root, "", {.id = "a"}).value();
+    started.wait();
+
+    ASSERT_TRUE(client.raise("a", go, ""));
+
+    EXPECT_EQ(run.wait(60s).value(), "event");
+    wait_until([&] { return told.load(); });
+}
+
+TEST_P(Threads, AnActivityThatDoesNotStopIsGivenUpAndReplaced) {
+    std::latch started{1};
+    std::atomic<bool> release = false;
+    registry.add(work, [&](const Text& input) {
+        if (input == "stubborn") {
+            started.count_down();
+            wait_until([&] { return release.load(); });
+        }
+        return input;
+    });
+    registry.add(root, call_work);
+    options.activity_threads = 1;
+    options.activity_cancellation_grace_period = 1ms;
+    auto runtime = Runtime::start(store, registry, options);
+    const auto stubborn = client.start(root, "stubborn").value();
+    started.wait();
+    ASSERT_TRUE(stubborn.cancel("stop"));
+
+    // Its only thread is lost, and yet:
+    EXPECT_EQ(client.start(root, "next").value().wait(60s).value(), "next");
+
+    release = true;
+    EXPECT_EQ(log->with("ignores the request to stop").size(), 1u);
+}
+
+TEST_P(Threads, AShutdownWithoutWorkIsClean) {
+    auto runtime = Runtime::start(store, registry, options);
+
+    const auto report = runtime.shutdown(60s);
+
+    EXPECT_TRUE(report.clean());
+    EXPECT_TRUE(report.in_time);
+    EXPECT_EQ(report.drained, 0u);
+}
+
+TEST_P(Threads, AShutdownLetsActivitiesFinish) {
+    std::latch started{1};
+    std::atomic<bool> release = false;
+    registry.add(work, [&](const Text& input) {
+        started.count_down();
+        wait_until([&] { return release.load(); });
+        return input;
+    });
+    registry.add(root, call_work);
+    auto runtime = Runtime::start(store, registry, options);
+    ASSERT_TRUE(client.start(root, "x", {.id = "a"}));
+    started.wait();
+
+    std::jthread helper{[&] { release = true; }};
+    const auto report = runtime.shutdown(60s);
+
+    EXPECT_EQ(report.drained, 1u);
+    EXPECT_TRUE(report.clean());
+    EXPECT_EQ(client.management().value().queue_depths().value().worker_queue, 0u);
+}
+
+TEST_P(Threads, T26_AShutdownInterruptsActivitiesAndGivesThemBackUncounted) {
+    std::latch started{1};
+    registry.add(work, [&](ActivityContext& ctx, const Text& input) {
+        started.count_down();
+        if (!ctx.sleep(24h)) {
+            throw std::runtime_error{"interrupted"};
+        }
+        return input;
+    });
+    registry.add(root, call_work);
+    auto runtime = Runtime::start(store, registry, options);
+    ASSERT_TRUE(client.start(root, "x", {.id = "a"}));
+    started.wait();
+
+    const auto report = runtime.shutdown(2ms);
+
+    EXPECT_EQ(report.forced + report.leaked, 1u);
+    wait_until([&] { // at the latest when the thread that was left behind has come to its senses
+        return client.management().value().queue_depths().value().worker_queue == 1;
+    });
+    const auto again = store->fetch_work_item({.lock_timeout = 1s}).value();
+    EXPECT_EQ(again.value().attempt_count, 1u);
+}
+
+TEST_P(Threads, AShutdownLeavesAStuckActivityBehindAndSaysSo) {
+    std::latch started{1};
+    static std::atomic<bool> release; // outlives the test, like the thread
+    release = false;
+    registry.add(work, [&started](const Text& input) {
+        started.count_down();
+        wait_until([] { return release.load(); });
+        return input;
+    });
+    registry.add(root, call_work);
+    auto runtime = Runtime::start(store, registry, options);
+    ASSERT_TRUE(client.start(root, "x", {.id = "a"}));
+    started.wait();
+
+    const auto report = runtime.shutdown(2ms);
+
+    EXPECT_EQ(report.leaked, 1u);
+    EXPECT_FALSE(report.in_time);
+    const auto given_back = store->fetch_work_item({.lock_timeout = 1s}).value();
+    EXPECT_EQ(given_back.value().attempt_count, 1u);
+    release = true;
+}
+
+TEST_P(Threads, ASecondShutdownReturnsTheFirstReport) {
+    auto runtime = Runtime::start(store, registry, options);
+
+    const auto first = runtime.shutdown(60s);
+    const auto second = runtime.shutdown(0s);
+
+    EXPECT_EQ(first.in_time, second.in_time);
+    EXPECT_EQ(first.leaked, second.leaked);
+}
+
+TEST_P(Threads, AfterAShutdownAnotherRuntimeGoesOn) {
+    registry.add(work, [](const Text& input) { return input; });
+    registry.add(root, [](Context ctx, Text) -> Task<Text> {
+        const Text event = co_await ctx.wait_for(go);
+        co_return co_await ctx.call(work, event);
+    });
+    {
+        const auto runtime = Runtime::start(store, registry, options);
+        const auto run = client.start(root, "", {.id = "a"}).value();
+        wait_until([&] { return run.status().value().status == RunStatus::running; });
+    }
+    const auto runtime = Runtime::start(store, registry, options);
+
+    ASSERT_TRUE(client.raise("a", go, "later"));
+
+    EXPECT_EQ(client.wait("a", 60s).value().output, "later");
+}
+
+TEST_P(Threads, TwoRuntimesShareOneStore) {
+    registry.add(square, [](int n) { return n * n; });
+    registry.add(fan, add_squares);
+    const auto one = Runtime::start(store, registry, options);
+    const auto two = Runtime::start(store, registry, options);
+
+    std::vector<durable::Run<int>> runs;
+    for (int i = 0; i < 20; ++i) {
+        runs.push_back(client.start(fan, 10).value());
+    }
+
+    for (const auto& run : runs) {
+        EXPECT_EQ(run.wait(60s).value(), 385);
+    }
+}
+
+TEST_P(Threads, BadOptionsAndBadRegistriesAreRefused) {
+    EXPECT_THROW(static_cast<void>(Runtime::start(store, registry, {.max_attempts = 0})),
+                 std::invalid_argument);
+    registry.add(root, call_work);
+    registry.add(root, call_work); // twice
+
+    const auto started = Runtime::try_start(store, registry, options);
+
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().code, ErrorCode::invalid_argument);
+    EXPECT_FALSE(Runtime::try_start(nullptr, {}, options));
+}
+
+} // namespace
+} // namespace durable::e2e
