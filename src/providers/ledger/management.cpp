@@ -42,9 +42,9 @@ bool completed_before(const Instance& instance, const std::optional<Instant>& li
 }
 
 void count(DeleteInstanceResult& result, const Instance& instance) {
-    result.instances_deleted += instance.exists() ? 1 : 0;
+    result.instances_deleted += instance.exists() ? 1U : 0U;
     for (const auto& execution : instance.executions) {
-        result.executions_deleted += execution.recorded ? 1 : 0;
+        result.executions_deleted += execution.recorded ? 1U : 0U;
         result.events_deleted += execution.history.size();
     }
     for (const auto* message = instance.first_message; message != nullptr;
@@ -110,8 +110,10 @@ std::vector<std::string> select(const Ledger& ledger,
                 continue;
             }
             const auto* current = instance->current();
-            const auto status = current == nullptr ? std::nullopt : std::optional{current->status};
-            if (std::ranges::find(statuses, status) != statuses.end() && !consider(*instance)) {
+            const auto listed = std::ranges::any_of(statuses, [&](const auto& status) {
+                return current == nullptr ? !status : status && *status == current->status;
+            });
+            if (listed && !consider(*instance)) {
                 break;
             }
         }
