@@ -45,7 +45,8 @@ int main() {
 
     const auto run = client.start(novel, 4, {.id = "novel"}).value();
     std::cout << run.wait(10s).value() << " words\n";
-    for (const auto& id : client.management().value().children("novel").value()) {
+    const auto found = client.management().value().children("novel").value();
+    for (const auto& id : found) {
         std::cout << "  " << id << '\n';
     }
 }

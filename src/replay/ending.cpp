@@ -162,9 +162,9 @@ void Engine::end_continued() {
         next.parent_id = parent_->id;
         next.parent_execution_id = parent_->execution_id;
     }
-    end(history::OrchestrationContinuedAsNew{.input = request.input},
-        TurnStatus::continued_as_new,
-        std::move(request.input));
+    // Named first: the order in which arguments are evaluated is the compiler's choice.
+    history::OrchestrationContinuedAsNew continued{.input = request.input};
+    end(std::move(continued), TurnStatus::continued_as_new, std::move(request.input));
     if (!replaying_ && !report_) {
         send_on(std::move(next));
     }

@@ -122,7 +122,7 @@ void OrchestrationDispatcher::run(const Turn& turn, std::optional<Frame> cached)
         meet_nondeterminism(turn, *result.nondeterminism);
         return;
     }
-    frame->turns += result.commit.history_delta.empty() ? 0 : 1;
+    frame->turns += result.commit.history_delta.empty() ? 0U : 1U;
     mark_turn(result.commit.history_delta, frame->turns);
     if (!complete(turn, result) || commit_turn(node_, item, result.commit) != Committed::yes) {
         return; // the frame is ahead of the store: it goes with this scope

@@ -1,5 +1,6 @@
 // A dropped operation is a cancelled one: nobody means that by accident.
-// expect: dropping an operation cancels it: await it or keep it
+// expect(Clang): dropping an operation cancels it: await it or keep it
+// expect(GNU): ignoring return value
 
 #include "contracts.hpp"
 

@@ -110,7 +110,7 @@ TEST(SimFilesTest, AFailedSyncLosesDataAndALaterSuccessDoesNotBringItBack) {
         ASSERT_TRUE(file->sync());
         ASSERT_EQ(disk.content("/a"), "new!");
         disk.restart(Survival::some);
-        lost += disk.content("/a") == "new!" ? 0 : 1;
+        lost += disk.content("/a") == "new!" ? 0U : 1U;
     }
 
     EXPECT_GT(lost, 10U);

@@ -3,6 +3,7 @@
 
 #include <durable/metrics.hpp>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>

@@ -85,9 +85,9 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
         SystemMetrics metrics{.total_instances = rows_.size(),
                               .total_executions = executions_.size()};
         for (const auto& [id, row] : rows_) {
-            metrics.running_instances += status_of(id) == "Running" ? 1 : 0;
-            metrics.completed_instances += status_of(id) == "Completed" ? 1 : 0;
-            metrics.failed_instances += status_of(id) == "Failed" ? 1 : 0;
+            metrics.running_instances += status_of(id) == "Running" ? 1U : 0U;
+            metrics.completed_instances += status_of(id) == "Completed" ? 1U : 0U;
+            metrics.failed_instances += status_of(id) == "Failed" ? 1U : 0U;
         }
         for (const auto& [key, events] : histories_) {
             metrics.total_events += events.size();
@@ -101,10 +101,10 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
             const auto lease = leases_.find(target_instance(message.item));
             const bool held = lease != leases_.end() && lease->second.until > steady() &&
                               message.token == lease->second.token;
-            depths.orchestrator_queue += held ? 0 : 1;
+            depths.orchestrator_queue += held ? 0U : 1U;
         }
         for (const auto& work : works_) {
-            depths.worker_queue += !work.token.empty() && work.until > steady() ? 0 : 1;
+            depths.worker_queue += !work.token.empty() && work.until > steady() ? 0U : 1U;
         }
         return depths;
     }

@@ -99,7 +99,7 @@ class NaiveProvider final : public Provider, public NaiveAdmin {
         for (auto& message : messages_) {
             if (message.token == token) {
                 message.token.clear();
-                message.attempts -= ignore_attempt && message.attempts > 0 ? 1 : 0;
+                message.attempts -= ignore_attempt && message.attempts > 0 ? 1U : 0U;
             }
         }
         if (delay) {
@@ -208,7 +208,7 @@ class NaiveProvider final : public Provider, public NaiveAdmin {
         }
         work->token.clear();
         work->visible = now() + delay.value_or(Duration::zero());
-        work->attempts -= ignore_attempt && work->attempts > 0 ? 1 : 0;
+        work->attempts -= ignore_attempt && work->attempts > 0 ? 1U : 0U;
         return {};
     }
 
