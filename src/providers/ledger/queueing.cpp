@@ -1,6 +1,7 @@
 #include "providers/ledger/queueing.hpp"
 
 #include "base/try.hpp"
+#include "model/json_text.hpp"
 
 #include <durable/codec.hpp>
 
@@ -91,6 +92,18 @@ Result<std::vector<NewEvent>> to_events(const std::vector<HistoryEvent>& events,
         made.push_back({.id = event.event_id, .text = std::move(text)});
     }
     return made;
+}
+
+Result<> check_text(std::string_view text, std::string_view what) {
+    const auto* const end = text.data() + text.size();
+    for (const auto* at = text.data(); at != end;) {
+        const auto length = wire::byte_of(*at) < 0x80 ? 1 : wire::utf8_length(at, end);
+        if (length == 0) {
+            return fail(ErrorCode::invalid_argument, std::string{what} + " is not UTF-8");
+        }
+        at += length;
+    }
+    return {};
 }
 
 Instant visible_at(const WorkItem& item, Instant now, Duration delay) {
@@ -184,6 +197,9 @@ Result<Record> append_events(Ledger& ledger,
                              const std::vector<HistoryEvent>& events,
                              Moment now) {
     ledger.advance(now);
+    if (auto good = check_text(instance, "the instance id"); !good) {
+        return failed(std::move(good).error(), "append_with_execution");
+    }
     const auto* known = ledger.instances.find(instance);
     auto made = to_events(events, known == nullptr ? nullptr : known->find_execution(execution_id));
     if (!made) {

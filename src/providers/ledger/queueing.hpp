@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace durable::ledger {
@@ -22,6 +23,9 @@ namespace durable::ledger {
 [[nodiscard]] Result<NewWork> to_work(const WorkItem& item, Seq seq, Instant visible_at);
 [[nodiscard]] Result<std::vector<NewEvent>> to_events(const std::vector<HistoryEvent>& events,
                                                       const Execution* stored);
+
+// invalid_argument, naming `what`, when the text is not UTF-8: no journal of JSON could carry it.
+[[nodiscard]] Result<> check_text(std::string_view text, std::string_view what);
 
 // When a message that is queued now may be delivered.
 [[nodiscard]] Instant visible_at(const WorkItem& item, Instant now, Duration delay);

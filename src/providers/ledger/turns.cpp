@@ -210,12 +210,23 @@ Result<> collect_messages(
     return {};
 }
 
+Result<> check_texts(const ExecutionMetadata& metadata) {
+    const auto check = [](const std::optional<std::string>& text, std::string_view what) {
+        return text ? check_text(*text, what) : Result<>{};
+    };
+    DURABLE_TRY(check(metadata.output, "the output"));
+    DURABLE_TRY(check(metadata.orchestration_name, "the orchestration's name"));
+    DURABLE_TRY(check(metadata.orchestration_version, "the orchestration's version"));
+    return check(metadata.parent_instance_id, "the parent's id");
+}
+
 Result<op::CommitTurn> decide_commit(Ledger& ledger, const TurnCommit& commit, Instant now) {
     DURABLE_TRY_ASSIGN(const auto* lease, live_lease(ledger, commit.lock_token));
     op::CommitTurn out{.instance = *lease->instance->id,
                        .execution_id = commit.execution_id,
                        .consumed = lease->messages,
                        .metadata = commit.metadata};
+    DURABLE_TRY(check_texts(commit.metadata));
     DURABLE_TRY_ASSIGN(
         out.events,
         to_events(commit.history_delta, lease->instance->find_execution(commit.execution_id)));

@@ -324,12 +324,43 @@ TEST_F(Turns, P2_ARefusedCommitChangesNothingAndKeepsTheLease) {
     auto not_utf8 = good;
     not_utf8.orchestrator_items.push_back(raised_item("a", "\xff"));
 
-    for (const auto& bad : {zero, taken, twice, message_as_work, work_as_message, not_utf8}) {
+    auto bad_output = good;
+    bad_output.metadata.output = "\x80";
+    auto bad_name = good;
+    bad_name.metadata.orchestration_name = "\xc0\xaf"; // overlong
+    auto bad_version = good;
+    bad_version.metadata.orchestration_version = "1.\xed\xa0\x80"; // a surrogate
+    auto bad_parent = good;
+    bad_parent.metadata.parent_instance_id = "caf\xc3"; // cut off
+
+    for (const auto& bad : {zero,
+                            taken,
+                            twice,
+                            message_as_work,
+                            work_as_message,
+                            not_utf8,
+                            bad_output,
+                            bad_name,
+                            bad_version,
+                            bad_parent}) {
         EXPECT_EQ(commit(bad), ErrorCode::invalid_argument);
         EXPECT_TRUE(state_image(ledger) == before);
     }
     EXPECT_EQ(fetched(), "");
     EXPECT_FALSE(commit(good));
+}
+
+TEST_F(Turns, TextsOfManyLanguagesAreFine) {
+    ASSERT_FALSE(send(start_item("a")));
+
+    EXPECT_FALSE(
+        commit({.lock_token = fetch()->lock_token,
+                .metadata = {.status = ExecutionStatus::completed,
+                             .output = "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+                             .orchestration_name = "\xd0\x97\xd0\xb0\xd0\xba\xd0\xb0\xd0\xb7",
+                             .orchestration_version = ""}}));
+    EXPECT_EQ(carry_out(append_events(ledger, "\xff", 1, {event(1)}, now)),
+              ErrorCode::invalid_argument);
 }
 
 TEST_F(Turns, EventIdsNeedNotAscendButReadersGetThemAscending) {

@@ -5,6 +5,19 @@
 namespace durable::ledger {
 namespace {
 
+class Announcements final : public Listener {
+ public:
+    void turn_ready(const Version*) override {}
+    void work_ready(const WorkGroup& group, std::size_t count) override {
+        items += count;
+        owner = group.session == nullptr ? "" : group.session->owner;
+    }
+    void instance_changed(std::string_view) override {}
+
+    std::size_t items = 0;
+    std::string owner;
+};
+
 class Work : public LedgerTest {
  protected:
     static durable::FetchWork as(const std::string& owner, TagFilter tags = {}) {
@@ -49,6 +62,21 @@ TEST_F(Work, ASessionGoesToOneOwnerWithAllItsTags) {
 
     EXPECT_EQ(fetched_work(as("you", TagFilter::any())), 0u);
     EXPECT_EQ(fetched_work(as("me", TagFilter::any())), 2u);
+}
+
+// Whoever was woken for the rest of the session may no longer take it; the owner's others may.
+TEST_F(Work, P11_AClaimAnnouncesWhatIsLeftOfTheSession) {
+    Announcements heard;
+    ASSERT_FALSE(queue_work(activity_item("a", 1, "s")));
+    ASSERT_FALSE(queue_work(activity_item("a", 2, "s")));
+    ledger.listen(&heard);
+
+    ASSERT_EQ(fetched_work(as("me")), 1u);
+    EXPECT_EQ(heard.items, 1u);
+    EXPECT_EQ(heard.owner, "me");
+    ASSERT_EQ(fetched_work(as("me")), 2u);
+    EXPECT_EQ(heard.items, 1u); // nothing new: the session was its own
+    ledger.listen(nullptr);
 }
 
 TEST_F(Work, AnOwnerAtItsLimitServesTheSessionsItHoldsAndClaimsNoOther) {

@@ -1,0 +1,205 @@
+// P11: whoever waits returns as soon as its work exists, and nobody else is woken.
+
+#include "unit/memory/memory_fixture.hpp"
+
+#include <array>
+
+namespace durable {
+namespace {
+
+class WakeUps : public MemoryTest {};
+
+TEST_F(WakeUps, AMessageWakesOneOfThreeAndTheOthersSleepOn) {
+    std::array waiting{waiting_fetch(), waiting_fetch(), waiting_fetch()};
+    clock->await_sleeps(3);
+
+    send(start("a"));
+    send(start("b"));
+    clock->advance(0ms); // nobody is due, so all look once more and go back to sleep
+    clock->await_sleeps(4);
+    stop.request_stop();
+
+    std::size_t served = 0;
+    for (auto& future : waiting) {
+        served += future.get() ? 1 : 0;
+    }
+    EXPECT_EQ(served, 2u);
+    EXPECT_EQ(clock->sleeps(), 4);
+}
+
+TEST_F(WakeUps, NobodyIsWokenForWorkThatOnlyOthersMayTake) {
+    const FetchOrchestration newer{.filter = CapabilityFilter{{{{2, 0, 0}, {2, 9, 9}}}}};
+    const FetchOrchestration older{.filter = CapabilityFilter{{{{1, 0, 0}, {1, 9, 9}}}}};
+    send(start("a"));
+    commit(fetch(), {.metadata = {.pinned_version = Version{1, 2, 3}}});
+    auto refused = waiting_fetch(newer);
+    clock->await_sleeps(1);
+    auto served = waiting_fetch(older);
+    clock->await_sleeps(2);
+
+    send(raised("a"));
+
+    EXPECT_EQ(served.get()->instance, "a");
+    EXPECT_FALSE(done(refused));
+    EXPECT_EQ(clock->sleeps(), 2);
+    stop.request_stop();
+    EXPECT_FALSE(refused.get());
+}
+
+TEST_F(WakeUps, ACommitWakesForTheMessagesAndActivitiesItQueues) {
+    send(start("order"));
+    const auto turn = fetch();
+    auto child = waiting_fetch();
+    auto worker = waiting_worker();
+    clock->await_sleeps(2);
+
+    commit(turn, {.worker_items = {activity(7)}, .orchestrator_items = {start("child")}});
+
+    EXPECT_EQ(child.get()->instance, "child");
+    EXPECT_EQ(worker.get()->item.id, 7u);
+    EXPECT_EQ(clock->sleeps(), 2);
+}
+
+TEST_F(WakeUps, ACommitWakesForWhatArrivedDuringTheTurn) {
+    send(start("a"));
+    const auto turn = fetch();
+    send(raised("a"));
+    auto waiting = waiting_fetch();
+    clock->await_sleeps(1);
+
+    commit(turn, {});
+
+    EXPECT_EQ(waiting.get()->messages.size(), 1u);
+}
+
+TEST_F(WakeUps, GivingBackWakes) {
+    send(start("a"));
+    ASSERT_TRUE(provider.enqueue_for_worker(activity(1)));
+    const auto turn = fetch();
+    const auto lease = fetch_work();
+    auto waiting = waiting_fetch();
+    auto worker = waiting_worker();
+    clock->await_sleeps(2);
+
+    ASSERT_TRUE(provider.abandon_orchestration_item(turn->lock_token, std::nullopt, false));
+    ASSERT_TRUE(provider.abandon_work_item(lease->lock_token, std::nullopt, false));
+
+    EXPECT_EQ(waiting.get()->attempt_count, 2u);
+    EXPECT_EQ(worker.get()->attempt_count, 2u);
+}
+
+TEST_F(WakeUps, AnEndedActivityWakesItsOrchestration) {
+    run_first_turn("order");
+    ASSERT_TRUE(provider.enqueue_for_worker(activity(1)));
+    const auto lease = fetch_work();
+    auto waiting = waiting_fetch();
+    clock->await_sleeps(1);
+
+    ASSERT_TRUE(provider.ack_work_item(lease->lock_token,
+                                       work::ActivityCompleted{.instance = "order", .id = 1}));
+
+    EXPECT_EQ(waiting.get()->instance, "order");
+}
+
+TEST_F(WakeUps, ATimeThatComesWakes) {
+    send(start("delayed"), 10s);
+    auto waiting = waiting_fetch();
+    clock->await_sleeps(1);
+
+    clock->advance(10s);
+
+    EXPECT_EQ(waiting.get()->instance, "delayed");
+}
+
+TEST_F(WakeUps, ALeaseThatEndsWakes) {
+    send(start("a"));
+    ASSERT_TRUE(provider.enqueue_for_worker(activity(1)));
+    ASSERT_TRUE(fetch(30s));
+    ASSERT_TRUE(fetch_work({.lock_timeout = 30s}));
+    auto waiting = waiting_fetch();
+    auto worker = waiting_worker();
+    clock->await_sleeps(2);
+
+    clock->advance(30s);
+
+    EXPECT_EQ(waiting.get()->attempt_count, 2u);
+    EXPECT_EQ(worker.get()->attempt_count, 2u);
+}
+
+TEST_F(WakeUps, ASessionThatEndsWakesAnotherOwner) {
+    ASSERT_TRUE(provider.enqueue_for_worker(activity(1, "s")));
+    ASSERT_TRUE(provider.enqueue_for_worker(activity(2, "s")));
+    ASSERT_TRUE(fetch_work({.lock_timeout = long_lease, .session = SessionClaim{"me", 30s}}));
+    auto waiting = waiting_worker({.session = SessionClaim{"you", 30s}});
+    clock->await_sleeps(1);
+
+    clock->advance(30s);
+
+    EXPECT_EQ(waiting.get()->item.id, 2u);
+}
+
+TEST_F(WakeUps, PatienceEnds) {
+    auto waiting = waiting_fetch();
+    auto worker = waiting_worker();
+    clock->await_sleeps(2);
+
+    clock->advance(patience);
+
+    EXPECT_FALSE(waiting.get());
+    EXPECT_FALSE(worker.get());
+}
+
+TEST_F(WakeUps, AStopEndsTheWaitWithNothingFetched) {
+    auto waiting = waiting_fetch();
+    auto worker = waiting_worker();
+    clock->await_sleeps(2);
+
+    stop.request_stop();
+
+    EXPECT_FALSE(waiting.get());
+    EXPECT_FALSE(worker.get());
+    send(start("a"));
+    const FetchOrchestration stopped{
+        .lock_timeout = 1s, .poll_timeout = patience, .stop = stop.get_token()};
+    EXPECT_FALSE(provider.fetch_orchestration_item(stopped).value());
+    EXPECT_EQ(fetch()->attempt_count, 1u);
+}
+
+// Something falls due before those who sleep for an hour would look again: one of them is woken to
+// watch the time, and only one.
+TEST_F(WakeUps, OneSleeperWatchesTheTime) {
+    std::array waiting{waiting_fetch(), waiting_fetch(), waiting_fetch()};
+    clock->await_sleeps(3);
+
+    send(start("a"), 10s);
+    clock->await_sleeps(4);
+    send(start("b"), 20s); // whoever wakes for the first will see this one too
+    send(start("c"), 5s);
+    clock->await_sleeps(5);
+    stop.request_stop();
+
+    for (auto& future : waiting) {
+        EXPECT_FALSE(future.get());
+    }
+    EXPECT_EQ(clock->sleeps(), 5);
+}
+
+// Under the machine's clock somebody really wakes up by itself when something falls due.
+TEST(RealTime, ADelayedMessageAndAnEndedLeaseComeLongBeforePatienceEnds) {
+    memory::MemoryProvider provider{{}};
+    const FetchOrchestration request{.lock_timeout = 20ms, .poll_timeout = 60s};
+    const auto begin = system_clock()->steady();
+    ASSERT_TRUE(provider.enqueue_for_orchestrator(
+        work::StartOrchestration{.instance = "a", .orchestration = "Order"}, 20ms));
+
+    const auto first = provider.fetch_orchestration_item(request).value();
+    const auto second = provider.fetch_orchestration_item(request).value();
+
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(second->attempt_count, 2u);
+    EXPECT_GE(system_clock()->steady() - begin, 40ms);
+    EXPECT_LT(system_clock()->steady() - begin, 30s);
+}
+
+} // namespace
+} // namespace durable
