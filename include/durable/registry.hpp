@@ -14,6 +14,7 @@
 #include <durable/activity_context.hpp>
 #include <durable/context.hpp>
 #include <durable/contract.hpp>
+#include <durable/handler.hpp>
 #include <durable/task.hpp>
 #include <durable/version.hpp>
 
@@ -34,56 +35,16 @@ namespace durable {
 
 namespace detail {
 
-// The frame of an orchestration, whatever its result type is.
-class RootTask {
- public:
-    RootTask() noexcept = default;
-    template <class R>
-    explicit RootTask(Task<R> task) noexcept {
-        const auto frame = task.release();
-        promise_ = &frame.promise();
-        frame_ = frame;
-        take_ = &take_as<R>;
+// The encoded result of an orchestration, or throws what it threw.
+template <class R>
+std::string take_encoded(PromiseBase& promise) {
+    if constexpr (std::is_void_v<R>) {
+        static_cast<TaskPromise<R>&>(promise).take();
+        return "null";
+    } else {
+        return to_payload(static_cast<TaskPromise<R>&>(promise).take());
     }
-    RootTask(RootTask&& other) noexcept
-        : frame_{std::exchange(other.frame_, {})}, promise_{other.promise_}, take_{other.take_} {}
-    RootTask& operator=(RootTask&& other) noexcept {
-        reset();
-        frame_ = std::exchange(other.frame_, {});
-        promise_ = other.promise_;
-        take_ = other.take_;
-        return *this;
-    }
-    RootTask(const RootTask&) = delete;
-    RootTask& operator=(const RootTask&) = delete;
-    ~RootTask() { reset(); }
-
-    void reset() noexcept {
-        if (frame_) {
-            std::exchange(frame_, {}).destroy();
-        }
-    }
-    [[nodiscard]] bool exists() const noexcept { return static_cast<bool>(frame_); }
-    [[nodiscard]] bool ready() const noexcept { return promise_->ready(); }
-    void start() { promise_->start(); }
-    // The encoded result, or throws what the orchestration threw.
-    [[nodiscard]] std::string take() { return take_(*promise_); }
-
- private:
-    template <class R>
-    static std::string take_as(PromiseBase& promise) {
-        if constexpr (std::is_void_v<R>) {
-            static_cast<TaskPromise<R>&>(promise).take();
-            return "null";
-        } else {
-            return to_payload(static_cast<TaskPromise<R>&>(promise).take());
-        }
-    }
-
-    std::coroutine_handle<> frame_;
-    PromiseBase* promise_ = nullptr;
-    std::string (*take_)(PromiseBase&) = nullptr;
-};
+}
 
 // An input that does not fit its type fails the call, and trying again cannot help.
 template <class In>
@@ -108,18 +69,6 @@ decltype(auto) run_activity(F& code, ActivityContext& context, In&& input) {
 }
 
 } // namespace detail
-
-// Runs one activity: the encoded result, or throws. An OperationFailed carries its Failure into
-// history; any other exception becomes a failure with its text.
-using ActivityHandler = std::function<std::string(ActivityContext&, std::string_view input)>;
-
-// One version of one orchestration. Shared, because cached executions may outlive the registry.
-struct OrchestrationHandler {
-    std::string name;
-    Version version;
-    std::string version_text;
-    std::function<detail::RootTask(Context, std::string_view input)> begin;
-};
 
 class Registry {
  public:
@@ -162,7 +111,8 @@ class Registry {
         check_orchestration<R, F, In>();
         return add_orchestration(
             orchestration.name(), version, [code](Context ctx, std::string_view input) {
-                return detail::RootTask{code(ctx, detail::decode_input<In>(input))};
+                return detail::RootTask{code(ctx, detail::decode_input<In>(input)),
+                                        &detail::take_encoded<R>};
             });
     }
     template <class R, class F>
@@ -174,7 +124,7 @@ class Registry {
         check_orchestration<R, F>();
         return add_orchestration(
             orchestration.name(), version, [code](Context ctx, std::string_view) {
-                return detail::RootTask{code(ctx)};
+                return detail::RootTask{code(ctx), &detail::take_encoded<R>};
             });
     }
 

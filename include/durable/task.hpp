@@ -138,7 +138,7 @@ class TaskPromise final : public PromiseBase {
  public:
     Task<T> get_return_object() noexcept;
 
-    template <class U>
+    template <class U = T>
         requires std::convertible_to<U, T>
     void return_value(U&& value) {
         value_.emplace(std::forward<U>(value));

@@ -4,6 +4,8 @@
 #include "replay/failure.hpp"
 #include "replay/text.hpp"
 
+#include <durable/context.hpp>
+
 #include <memory>
 #include <utility>
 #include <variant>
@@ -34,6 +36,11 @@ Task<void> compensate(Context ctx, std::vector<Compensation> compensations) {
                     undo.where);
         }
     }
+}
+
+std::string take_nothing(detail::PromiseBase& promise) {
+    static_cast<detail::TaskPromise<void>&>(promise).take();
+    return {};
 }
 
 } // namespace
@@ -93,7 +100,8 @@ void Engine::fail_with(ErrorDetails details) {
         return;
     }
     rare_->failure = std::move(details);
-    root_ = detail::RootTask{compensate(Context{*this}, std::move(rare_->compensations))};
+    root_ = detail::RootTask{compensate(Context{*this}, std::move(rare_->compensations)),
+                             &take_nothing};
     root_.start();
 }
 

@@ -11,7 +11,8 @@ namespace durable::replay {
 
 namespace {
 
-// Rough size of what the heap adds around a node of a map.
+// Rough sizes of what the heap adds around an object, and a map around an entry.
+constexpr std::size_t heap_overhead = 16;
 constexpr std::size_t node_overhead = 48;
 
 bool is_start(const WorkItem& item) noexcept {
@@ -71,9 +72,12 @@ Engine::Engine(ExecutionSetup setup)
     }
 }
 
-// Outside of a turn: what the destructors of the frames drop is not a decision.
-Engine::~Engine() {
+Engine::~Engine() = default;
+
+bool Engine::close() noexcept {
+    inert_ = true;
     root_.reset();
+    return live_slots_ == 0;
 }
 
 bool Engine::replay(std::span<const HistoryEvent> history, ReplayMode mode) {
@@ -104,6 +108,12 @@ void Engine::replay_events() {
             report_corrupt(event.event_id,
                            "corrupted history: first event must be OrchestrationStarted, not " +
                                std::string{type_name(event.kind)});
+            return;
+        }
+        if (ended_) {
+            report_corrupt(event.event_id,
+                           "corrupted history: " + describe(event.kind, event.source_event_id) +
+                               " after the end");
             return;
         }
         if (is_decision(event.kind)) {
@@ -210,8 +220,10 @@ void Engine::settle() {
     }
 }
 
+// Also outside of turns: destructors in the user's frames may use the context while an execution is
+// evicted, and that must mean nothing.
 bool Engine::spoiled() const noexcept {
-    return report_ != nullptr || ended_ || turn_->verdict.has_value();
+    return turn_ == nullptr || inert_ || report_ != nullptr || ended_ || turn_->verdict.has_value();
 }
 
 TurnResult Engine::finish() {
@@ -229,7 +241,7 @@ TurnResult Engine::finish() {
 std::size_t Engine::memory_bytes() const noexcept {
     std::size_t bytes = sizeof(*this) + instance_.capacity() + steps_.memory_bytes();
     bytes += static_cast<std::size_t>(std::max<std::ptrdiff_t>(frame_bytes, 0));
-    bytes += armed_steps * sizeof(detail::Slot);
+    bytes += live_slots_ * (sizeof(detail::Slot) + heap_overhead);
     if (mailboxes_) {
         bytes += mailboxes_->memory_bytes();
     }

@@ -19,7 +19,8 @@
 #include "replay/step_table.hpp"
 #include "replay/turn.hpp"
 
-#include <durable/context.hpp>
+#include <durable/handler.hpp>
+#include <durable/options.hpp>
 #include <durable/step.hpp>
 
 #include <cstddef>
@@ -77,6 +78,10 @@ class Engine final : public detail::Engine {
         return report_.get();
     }
     [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+    // Destroys the frames without consequences. False when operations remain that the code hid
+    // outside of them: they still point here.
+    bool close() noexcept;
 
     // detail::Engine, for the code.
     detail::Slot* schedule(const detail::StepRequest& request) override;
@@ -196,7 +201,8 @@ class Engine final : public detail::Engine {
     std::uint64_t now_ms_ = 0;
     std::uint64_t started_at_ms_ = 0;
     std::uint64_t arrivals_ = 0;
-    std::uint32_t uuids_ = 0;
+    std::uint64_t uuids_ = 0;
+    std::size_t live_slots_ = 0;
     bool started_ = false;
     bool replaying_ = false;
     bool ended_ = false;

@@ -7,7 +7,14 @@
 namespace durable::replay {
 
 Execution::Execution(std::unique_ptr<Engine> engine) noexcept : engine_{std::move(engine)} {}
-Execution::~Execution() = default;
+
+Execution::~Execution() {
+    if (!engine_->close()) {
+        // An operation in a global variable is the user's mistake, but no reason for it to touch
+        // freed memory: its engine stays, inert.
+        static_cast<void>(engine_.release());
+    }
+}
 
 std::unique_ptr<Execution> Execution::create(ExecutionSetup setup) {
     auto engine = std::make_unique<Engine>(std::move(setup));

@@ -15,9 +15,9 @@
 #include "replay/limits.hpp"
 #include "replay/turn_result.hpp"
 
+#include <durable/handler.hpp>
 #include <durable/history_event.hpp>
 #include <durable/provider.hpp>
-#include <durable/registry.hpp>
 #include <durable/time.hpp>
 #include <durable/work_item.hpp>
 

@@ -50,15 +50,14 @@ bool Mailbox::subscribe(Slot& wait, Message& message) {
 
 void Mailbox::unsubscribe(const Slot& wait) noexcept {
     const auto begin = waits_.begin() + static_cast<std::ptrdiff_t>(first_wait_);
-    const auto place = std::find(begin, waits_.end(), &wait);
-    if (place == waits_.end()) {
+    if (*begin == &wait) {
+        pop_front(waits_, first_wait_);
         return;
     }
-    if (place == begin) {
-        pop_front(waits_, first_wait_);
-    } else {
-        waits_.erase(place);
-    }
+    // Mostly the newest: what is dropped together is dropped forwards or backwards.
+    const auto place =
+        waits_.back() == &wait ? waits_.end() - 1 : std::find(begin, waits_.end(), &wait);
+    waits_.erase(place);
 }
 
 bool Mailbox::empty() const noexcept {

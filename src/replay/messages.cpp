@@ -5,6 +5,8 @@
 #include "replay/failure.hpp"
 #include "replay/slots.hpp"
 
+#include <durable/context.hpp>
+
 #include <algorithm>
 #include <memory>
 #include <utility>

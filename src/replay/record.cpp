@@ -124,7 +124,7 @@ HistoryEvent& Engine::append(history::Kind kind,
 }
 
 void Engine::record_dropped() {
-    if (turn_->dropped.empty() || spoiled()) {
+    if (spoiled() || turn_->dropped.empty()) {
         return;
     }
     auto dropped = std::exchange(turn_->dropped, {});

@@ -26,7 +26,7 @@ Registry& Registry::add_raw_orchestration(std::string_view name,
                                           std::string_view version,
                                           Task<std::string> (*code)(Context, std::string)) {
     return add_orchestration(name, version, [code](Context ctx, std::string_view input) {
-        return detail::RootTask{code(ctx, std::string{input})};
+        return detail::RootTask{code(ctx, std::string{input}), &detail::take_encoded<std::string>};
     });
 }
 

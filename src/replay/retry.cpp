@@ -129,6 +129,9 @@ void RetrySlot::finished(Waiter& self, detail::Source&) noexcept {
 
 detail::Slot* Engine::schedule_retrying(const detail::StepRequest& request,
                                         const CallOptions& options) {
+    if (spoiled()) {
+        return schedule(request);
+    }
     if (options.retry.max_attempts < 1) {
         give_up("activity '" + std::string{request.name} + "': max_attempts must be at least 1");
     }
@@ -148,6 +151,7 @@ detail::Slot* Engine::schedule_retrying(const detail::StepRequest& request,
     if (total) {
         loop = limited(std::move(loop), *std::move(total));
     }
+    ++live_slots_;
     return new RetrySlot{*this, first_step, std::move(loop), request.where};
 }
 

@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include <durable/operation.hpp>
 #include <durable/result.hpp>
 #include <durable/step.hpp>
 #include <durable/task.hpp>

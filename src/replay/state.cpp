@@ -134,6 +134,9 @@ std::map<std::string, std::string> Engine::kv_all() const {
 
 bool Engine::patched(std::string_view id, std::source_location where) {
     record_dropped();
+    if (spoiled()) {
+        return false;
+    }
     if (replaying_) {
         skip_recorded_patches();
     }

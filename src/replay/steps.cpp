@@ -60,6 +60,7 @@ void destroy(Slot* slot) noexcept {
 
 Slot* Engine::schedule(const StepRequest& request) {
     auto slot = make_slot(*this, request);
+    ++live_slots_;
     record_dropped();
     if (spoiled()) {
         return slot.release(); // never completes: the turn is lost or the execution over
@@ -220,6 +221,7 @@ std::string Engine::start_detached(const StepRequest& request) {
 
 Slot* Engine::continue_as_new(const StepRequest& request) {
     auto slot = std::make_unique<Slot>(*this, StepKind::never, request.where);
+    ++live_slots_;
     record_dropped();
     if (spoiled() || turn_->continuation) {
         return slot.release(); // the first request counts
@@ -265,6 +267,7 @@ void Engine::release(Slot* slot) noexcept {
             entry->slot = nullptr;
         }
     }
+    --live_slots_;
     destroy(slot);
 }
 

@@ -2,8 +2,6 @@
 
 #include "replay/fixture.hpp"
 
-#include <memory>
-
 #include <gtest/gtest.h>
 
 namespace durable::replay_test {
@@ -283,12 +281,12 @@ TEST(Dropping, SeveralInARowAreRecordedInTheOrderOfTheirSteps) {
 }
 
 TEST(Dropping, WhatTheCodeHidOutsideOfItsFramesIsCancelledAtTheEnd) {
-    static std::unique_ptr<Operation<std::string>> hidden;
+    static Operation<std::string>* hidden;
     given()
         .without_replay_check() // a global is exactly what replay cannot restore
         .when(
             [](Context ctx, std::string) -> Task<std::string> {
-                hidden = std::make_unique<Operation<std::string>>(ctx.call_raw("A", ""));
+                hidden = new Operation<std::string>(ctx.call_raw("A", ""));
                 co_return "done";
             },
             start_message())
@@ -298,7 +296,7 @@ TEST(Dropping, WhatTheCodeHidOutsideOfItsFramesIsCancelledAtTheEnd) {
                "3 ActivityCancelRequested <-2 orchestration_terminal_completed",
                "4 OrchestrationCompleted done"})
         .cancels_activities({2});
-    static_cast<void>(hidden.release()); // its engine is gone
+    delete hidden; // long after its orchestration: harmless
 }
 
 TEST(Dropping, AssigningOverAnOperationCancelsTheOldOne) {
@@ -311,6 +309,59 @@ TEST(Dropping, AssigningOverAnOperationCancelsTheOldOne) {
             },
             completion(3, "b"))
         .completes("b");
+}
+
+// A scope guard that talks to the context: evicting the frame runs it, outside of any turn.
+struct Talkative {
+    explicit Talkative(Context context) : ctx{context} {}
+    Talkative(const Talkative&) = delete;
+    Talkative& operator=(const Talkative&) = delete;
+    ~Talkative() {
+        ctx.log(LogLevel::info, "bye");
+        ctx.set_status("leaving");
+        ctx.kv().set("left", true);
+        ctx.call_raw("Farewell", "", {.timeout = 1s}).cancel();
+        ctx.start_detached_raw("Other", "");
+        static_cast<void>(ctx.patched("x"));
+    }
+
+    Context ctx;
+};
+
+TEST(Eviction, LetsDestructorsUseTheContextInVain) {
+    const Code code = [](Context ctx, std::string) -> Task<std::string> {
+        const Talkative guard{ctx};
+        co_return co_await ctx.call_raw("A", "");
+    };
+    auto execution =
+        replay::Execution::create({.handler = handler_of(code), .instance = test_instance});
+    const std::vector<WorkItem> messages{start_message()};
+    const auto result = execution->run(messages, from_epoch_ms(start_ms));
+
+    execution.reset();
+
+    EXPECT_EQ(result.commit.history_delta.size(), 2u);
+}
+
+TEST(Dropping, ByADestructorAtTheEndIsRecordedLikeAnythingElse) {
+    given(started(), activity("A"))
+        .when(
+            [](Context ctx, std::string) -> Task<std::string> {
+                const Talkative guard{ctx};
+                co_return co_await ctx.call_raw("A", "");
+            },
+            completion(2, "done"))
+        .completes("done")
+        .then({"3 ActivityCompleted <-2 done",
+               "4 CustomStatusUpdated leaving",
+               "5 KeyValueSet left=true",
+               "6 ActivityScheduled Farewell()",
+               "7 TimerCreated",
+               "8 ActivityCancelRequested <-6 dropped_future",
+               "9 TimerCancelRequested <-7 dropped_future",
+               "10 OrchestrationChained Other() as test-instance::detached::1_10",
+               "11 PatchMarked x",
+               "12 OrchestrationCompleted done"});
 }
 
 TEST(Eviction, IsInert) {

@@ -1,0 +1,78 @@
+// Handlers: registered code without its types, as the runtime and the engine see it.
+
+#pragma once
+
+#include <durable/step.hpp>
+#include <durable/task.hpp>
+#include <durable/version.hpp>
+
+#include <coroutine>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace durable {
+
+class ActivityContext;
+class Context;
+
+namespace detail {
+
+// The frame of an orchestration, whatever its result type is.
+class RootTask {
+ public:
+    using Take = std::string (*)(PromiseBase&);
+
+    RootTask() noexcept = default;
+    template <class R>
+    RootTask(Task<R> task, Take take) noexcept : take_{take} {
+        const auto frame = task.release();
+        promise_ = &frame.promise();
+        frame_ = frame;
+    }
+    RootTask(RootTask&& other) noexcept
+        : frame_{std::exchange(other.frame_, {})}, promise_{other.promise_}, take_{other.take_} {}
+    RootTask& operator=(RootTask&& other) noexcept {
+        reset();
+        frame_ = std::exchange(other.frame_, {});
+        promise_ = other.promise_;
+        take_ = other.take_;
+        return *this;
+    }
+    RootTask(const RootTask&) = delete;
+    RootTask& operator=(const RootTask&) = delete;
+    ~RootTask() { reset(); }
+
+    void reset() noexcept {
+        if (frame_) {
+            std::exchange(frame_, {}).destroy();
+        }
+    }
+    [[nodiscard]] bool exists() const noexcept { return static_cast<bool>(frame_); }
+    [[nodiscard]] bool ready() const noexcept { return promise_->ready(); }
+    void start() { promise_->start(); }
+    // The encoded result, or throws what the orchestration threw.
+    [[nodiscard]] std::string take() { return take_(*promise_); }
+
+ private:
+    std::coroutine_handle<> frame_;
+    PromiseBase* promise_ = nullptr;
+    Take take_ = nullptr;
+};
+
+} // namespace detail
+
+// Runs one activity: the encoded result, or throws. An OperationFailed carries its Failure into
+// history; any other exception becomes a failure with its text.
+using ActivityHandler = std::function<std::string(ActivityContext&, std::string_view input)>;
+
+// One version of one orchestration. Shared, because cached executions may outlive the registry.
+struct OrchestrationHandler {
+    std::string name;
+    Version version;
+    std::string version_text;
+    std::function<detail::RootTask(Context, std::string_view input)> begin;
+};
+
+} // namespace durable
