@@ -17,7 +17,8 @@ class ShowsTurnsTheirOwnValues final : public Mutant {
         auto turn = inner().fetch_orchestration_item(request);
         if (turn && *turn) {
             (*turn)->kv_snapshot.clear();
-            for (const auto& [key, value] : *inner().get_kv_all_values((*turn)->instance)) {
+            const auto values = inner().get_kv_all_values((*turn)->instance);
+            for (const auto& [key, value] : *values) {
                 (*turn)->kv_snapshot[key].value = value;
             }
         }
