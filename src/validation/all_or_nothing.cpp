@@ -170,6 +170,12 @@ void a_commit_with_text_that_is_not_utf8_leaves_no_trace(Factory& factory) {
         commit.orchestrator_items.emplace_back(
             work::ExternalRaised{.instance = "A", .name = "n", .data = "\xed\xa0\x80"});
     });
+    for (const auto field : {&ExecutionMetadata::output,
+                             &ExecutionMetadata::orchestration_name,
+                             &ExecutionMetadata::orchestration_version,
+                             &ExecutionMetadata::parent_instance_id}) {
+        refuse_commit(factory, [&](TurnCommit& commit) { commit.metadata.*field = "\x80"; });
+    }
 }
 
 void a_commit_with_an_unknown_token_leaves_no_trace(Factory& factory) {

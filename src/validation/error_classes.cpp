@@ -103,6 +103,9 @@ void errors_of_append_with_execution(Factory& factory) {
                      ErrorCode::invalid_argument,
                      operation);
     }
+    expect_class(store->append_with_execution(not_utf8, 1, {scheduled(1, "fine")}),
+                 ErrorCode::invalid_argument,
+                 operation);
 }
 
 void errors_of_enqueueing(Factory& factory) {
