@@ -12,10 +12,11 @@ target_compile_options(durable_warnings INTERFACE
 # preset builds without them, so a missing #include still fails somewhere.
 set(library_pch <algorithm> <chrono> <expected> <functional> <map> <memory> <mutex> <optional>
                 <stop_token> <string> <variant> <vector> <nlohmann/json.hpp>)
+set(checks_pch ${library_pch})
 set(test_pch ${library_pch} <set> <thread> <unordered_map> <gtest/gtest.h>)
 
-# durable_precompile(<target> library|test): all targets of a kind are compiled alike and share one
-# header, built by a target of its own, so that nobody's extra options leak into it.
+# durable_precompile(<target> library|checks|test): all targets of a kind are compiled alike and
+# share one header, built by a target of its own, so that nobody's extra options leak into it.
 function(durable_precompile target kind)
   if(NOT DURABLE_PCH)
     return()
@@ -31,22 +32,25 @@ function(durable_precompile target kind)
     # A time stamp inside would make ccache miss.
     target_compile_options(${donor} PRIVATE
       $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
-    if(kind STREQUAL library)
-      set_target_properties(${donor} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    else()
-      target_compile_options(${donor} PRIVATE ${DURABLE_TEST_FLAGS})
+    if(kind STREQUAL test)
       target_link_libraries(${donor} PRIVATE GTest::gtest)
+    else()
+      set_target_properties(${donor} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endif()
+    if(NOT kind STREQUAL library)
+      target_compile_options(${donor} PRIVATE ${DURABLE_TEST_FLAGS})
     endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${donor})
 endfunction()
 
-# durable_library(<name> HEADERS ... SOURCES ... [PUBLIC ...] [PRIVATE ...])
+# durable_library(<name> [CHECKS] HEADERS ... SOURCES ... [PUBLIC ...] [PRIVATE ...])
 # Declares durable_<name>, alias durable::<name>, installs it and proves that every public header
 # compiles on its own (build target all_verify_interface_header_sets).
 # HEADERS are names below include/durable; SOURCES are relative to the calling directory.
+# CHECKS: the library is test code that is shipped, and compiled like tests.
 function(durable_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "CHECKS" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
   set(target durable_${name})
   list(TRANSFORM ARG_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/durable/)
   add_library(${target} ${ARG_SOURCES})
@@ -61,7 +65,12 @@ function(durable_library name)
     EXPORT_NAME ${name} CXX_EXTENSIONS OFF VERIFY_INTERFACE_HEADER_SETS ON
     POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-  durable_precompile(${target} library)
+  if(ARG_CHECKS)
+    target_compile_options(${target} PRIVATE ${DURABLE_TEST_FLAGS})
+    durable_precompile(${target} checks)
+  else()
+    durable_precompile(${target} library)
+  endif()
   install(TARGETS ${target} EXPORT durable FILE_SET HEADERS)
 endfunction()
 

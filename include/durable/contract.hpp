@@ -12,6 +12,7 @@
 
 #include <durable/payload.hpp>
 
+#include <stdexcept>
 #include <string_view>
 #include <type_traits>
 
@@ -43,7 +44,7 @@ class Name {
     constexpr explicit Name(std::string_view text) : text_{text} {
         if (const auto* problem = name_problem(text)) {
             // Compilers show the line that stopped a constant expression, so it carries the rule.
-            throw problem; // a durable name has 1 to 128 letters, digits, '_', '-', '.', ':'
+            throw std::invalid_argument{problem}; // name: 1-128 letters, digits, '_', '-', '.', ':'
         }
     }
 

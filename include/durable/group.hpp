@@ -131,7 +131,8 @@ class GroupBase : public DurableAwaitableBase, public Source, public Waiter {
 template <class... As>
 class Group : public GroupBase {
  public:
-    Group(GroupMode mode, As... operands) : GroupBase{mode}, operands_{std::move(operands)...} {
+    explicit Group(GroupMode mode, As... operands)
+        : GroupBase{mode}, operands_{std::move(operands)...} {
         const Slot* last = nullptr;
         each([&](auto& operand) {
             if constexpr (requires { operand.slot(); }) {

@@ -64,7 +64,7 @@ class WakeUp {
         ++sleepers_;
         // A cap keeps the addition inside wait_for from overflowing.
         const auto real = clock_.real_time(longest);
-        condition_.wait_for(held, real < most_ ? real : most_);
+        condition_.wait_for(held, real < most ? real : most);
         --sleepers_;
         held.release();
     }
@@ -87,7 +87,7 @@ class WakeUp {
     }
 
  private:
-    static constexpr Duration most_ = std::chrono::hours{24 * 365};
+    static constexpr Duration most = std::chrono::hours{24 * 365};
 
     Mutex& mutex_;
     Clock& clock_;

@@ -206,7 +206,7 @@ bool OrchestrationDispatcher::complete(const Turn& turn, replay::TurnResult& res
             give_back(node_, turn.item, short_delay, !value.error().retryable());
             return false;
         }
-        commit.orchestrator_items.push_back(
+        commit.orchestrator_items.emplace_back(
             work::ActivityCompleted{.instance = turn.item.instance,
                                     .execution_id = turn.execution_id,
                                     .id = read.id,

@@ -196,7 +196,7 @@ void a_commit_with_a_foreign_token_leaves_no_trace(Factory& factory) {
 }
 
 void a_commit_with_an_expired_token_leaves_no_trace(Factory& factory) {
-    World world{factory};
+    const World world{factory};
     world.store.outlive_lease();
     const auto before = observe(world.store, everybody);
 
@@ -213,7 +213,7 @@ void a_commit_with_an_expired_token_leaves_no_trace(Factory& factory) {
 
 // The owner noticed the mistake, and still holds the lease to end the turn properly.
 void a_refused_commit_can_be_corrected(Factory& factory) {
-    World world{factory};
+    const World world{factory};
     auto commit = commit_of_everything();
     commit.history_delta.push_back(scheduled(0, "unset"));
     expect_error(world.store.try_commit(world.turn, commit),

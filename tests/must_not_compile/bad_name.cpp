@@ -1,5 +1,5 @@
 // A durable name is written into histories and URLs: only plain characters.
-// expect: a durable name has 1 to 128 letters, digits, '_', '-', '.', ':'
+// expect: name: 1-128 letters, digits, '_', '-', '.', ':'
 
 #include "contracts.hpp"
 
