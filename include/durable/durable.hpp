@@ -15,6 +15,7 @@
 #include <durable/client.hpp>           // IWYU pragma: export
 #include <durable/context.hpp>          // IWYU pragma: export
 #include <durable/contract.hpp>         // IWYU pragma: export
+#include <durable/fs.hpp>               // IWYU pragma: export
 #include <durable/management.hpp>       // IWYU pragma: export
 #include <durable/memory.hpp>           // IWYU pragma: export
 #include <durable/payload.hpp>          // IWYU pragma: export
