@@ -11,13 +11,14 @@ trap 'rm -rf "$place"' EXIT
 
 "$program" "$place/orders" >"$place/first" &
 victim=$!
+disown # the shell shall not comment its death
 for ((tries = 0; tries < 1000; tries++)); do
     ! grep -q 'print label' "$place/first" || break
     kill -0 "$victim" 2>/dev/null || break
     sleep 0.02
 done
 kill -9 "$victim" || true # it may have ended by itself, which the next lines find out
-wait "$victim" 2>/dev/null || true
+while kill -0 "$victim" 2>/dev/null; do sleep 0.02; done
 cat "$place/first"
 grep -q 'print label' "$place/first" || { echo "the order never came to its third step" >&2; exit 1; }
 echo "killed with kill -9; what the journal has of it: $(cat "$place"/orders/journal/*.log |
