@@ -28,6 +28,27 @@ TEST(Cancellation, ThatComesWithTheStartPreventsTheCodeFromRunning) {
                "3 OrchestrationFailed canceled: user requested"});
 }
 
+// A request and what follows from it are one commit: a history that has only the first half of it
+// was damaged.
+TEST(Cancellation, WithoutItsConsequencesInTheHistoryIsDamage) {
+    given(started(), activity("A"), cancel_requested("admin cancelled"))
+        .when([](Context ctx,
+                 std::string) -> Task<std::string> { co_return co_await ctx.call_raw("A", ""); },
+              completion(2, "done"))
+        .is_nondeterministic(replay::NondeterminismKind::extra,
+                             {"history   nothing", "ActivityCancelRequested of step 2"});
+    EXPECT_FALSE(
+        given(started(),
+              activity("A"),
+              cancel_requested("admin cancelled"),
+              activity_cancelled(2, "orchestration_terminal_cancelled"),
+              event(history::OrchestrationFailed{details::Application{
+                  .kind = details::ApplicationKind::cancelled, .reason = "admin cancelled"}}))
+            .verify([](Context ctx, std::string) -> Task<std::string> {
+                co_return co_await ctx.call_raw("A", "");
+            }));
+}
+
 TEST(Cancellation, BeatsACompletionThatIsInTheSameBatch) {
     given(started(), activity("A"))
         .when([](Context ctx,

@@ -47,6 +47,14 @@ TEST(Corruption, GapsInTheIdsAreHarmless) {
         .then({"101 ActivityCompleted <-100 r", "102 OrchestrationCompleted r"});
 }
 
+// A store refuses such an event; a history that has one all the same can be read.
+TEST(Corruption, AFirstEventWithIdZeroIsRead) {
+    given(at(0, started()), at(1, activity("A")))
+        .when(one_activity, completion(1, "r"))
+        .completes("r")
+        .then({"2 ActivityCompleted <-1 r", "3 OrchestrationCompleted r"});
+}
+
 TEST(Corruption, IdsThatGoBackwardsAreReadAndNotRepeated) {
     given(at(1, started()), at(5, activity("A")), at(3, raised("E", "x")))
         .when(one_activity, completion(5, "r"))

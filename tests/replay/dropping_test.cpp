@@ -263,6 +263,17 @@ TEST(Dropping, OfAnotherStepIsFound) {
         .is_nondeterministic(different, {"cancels: step 2 / step 3"});
 }
 
+// Every cancellation is written once: a second record of one is damage, not a repetition.
+TEST(Dropping, ASecondRecordOfItIsFound) {
+    given(started(), activity("A"), timer(), fired(3), activity_cancelled(2), activity_cancelled(2))
+        .when(activity_or_timer_then_wait)
+        .is_nondeterministic(different, {"ActivityCancelRequested of step 2"});
+    given(
+        started(), child("C", "sub::2"), timer(), fired(3), child_cancelled(2), child_cancelled(2))
+        .when(child_or_timer)
+        .is_nondeterministic(different, {"SubOrchestrationCancelRequested of step 2"});
+}
+
 // In which order a container destroys its elements is the library's choice.
 TEST(Dropping, SeveralInARowAreRecordedInTheOrderOfTheirSteps) {
     fresh([](Context ctx, std::string) -> Task<std::string> {

@@ -203,6 +203,20 @@ TEST(Kv, ClearingAKeyOfAnEarlierExecutionIsReplayed) {
         .completes("session=none,counter=4");
 }
 
+TEST(Kv, ClearingAllOfAnEarlierExecutionIsReplayed) {
+    given(started(), event(history::KeyValuesCleared{}), kv_set("x", "new"), activity("Work"))
+        .with_kv(snapshot({{"old", "from before"}}))
+        .when(
+            [](Context ctx, std::string) -> Task<std::string> {
+                ctx.kv().clear_all();
+                ctx.kv().set("x", "new");
+                co_await ctx.call_raw("Work", "");
+                co_return "x=" + value_or_none(ctx, "x") + ",old=" + value_or_none(ctx, "old");
+            },
+            completion(4, ""))
+        .completes("x=new,old=none");
+}
+
 TEST(Kv, T09_PruningClearsInTheOrderOfKeys) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         for (const auto* key : {"c", "a", "b"}) {

@@ -71,6 +71,25 @@ TEST(Nondeterminism, AnotherSessionOrTag) {
         .is_nondeterministic(different, {"tag: \"gpu\" / \"cpu\""});
 }
 
+TEST(Nondeterminism, ASessionOrTagThatWasAddedOrTakenAway) {
+    given(started(), activity("ActivityB", "input-y"))
+        .when([](Context ctx, std::string) -> Task<std::string> {
+            co_return co_await ctx.call_raw("ActivityB", "input-y", {.session = "s-1"});
+        })
+        .is_nondeterministic(different, {"session: none / \"s-1\""});
+    given(started(), activity("ActivityB", "input-y"))
+        .when([](Context ctx, std::string) -> Task<std::string> {
+            co_return co_await ctx.call_raw("ActivityB", "input-y", {.tag = "gpu"});
+        })
+        .is_nondeterministic(different, {"tag: none / \"gpu\""});
+
+    auto recorded = activity("ActivityB", "input-y");
+    std::get<history::ActivityScheduled>(recorded.kind).tag = "gpu";
+    given(started(), recorded)
+        .when(one_activity)
+        .is_nondeterministic(different, {"tag: \"gpu\" / none"});
+}
+
 // The reference lets code return early; an exact history does not.
 TEST(Nondeterminism, AStepThatTheCodeNoLongerMakes) {
     given(started(), activity("A"))
