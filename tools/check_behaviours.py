@@ -17,6 +17,9 @@ SECTIONS = {
     "T": 32,
     **{f"B.{part}": count for part, count in enumerate(
         (9, 5, 4, 7, 11, 5, 20, 30, 7, 4, 4, 4, 5, 3, 9, 14, 23, 27), start=1)},
+    **{f"C.{part}": count for part, count in enumerate(
+        (1, 12, 2, 26, 18, 3, 7, 15, 11, 2, 34, 17, 6, 65, 11, 3, 14, 8, 33, 8, 13, 4, 10, 2, 5, 16,
+         3, 3, 34, 5, 3, 44, 22, 13, 11, 18, 9, 7, 7, 6, 18, 3, 29), start=1)},
 }
 
 TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.M)
@@ -24,8 +27,8 @@ CHECK = re.compile(r'^    \{"(\w+)",', re.M)
 
 
 def tests_of(root):
-    """Every test, named by its place: replay/Race.OfNothingIsAMistake, validation/test_kv_clear_all,
-    must_not_compile/bad_name."""
+    """Every test, named by its place: replay/Race.OfNothingIsAMistake, must_not_compile/bad_name,
+    validation/test_kv_clear_all."""
     found = set()
     for path in sources.cpp_files(root):
         place, _, file = path.rpartition("/")

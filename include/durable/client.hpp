@@ -50,7 +50,7 @@ template <class T>
         return to_payload(value);
     } catch (const std::exception& error) {
         return fail(ErrorCode::invalid_argument,
-                    "the input has no payload text: " + std::string{error.what()});
+                    "the value has no payload text: " + std::string{error.what()});
     }
 }
 
@@ -105,7 +105,9 @@ class Client final {
     [[nodiscard]] Result<> raise(const std::string& id,
                                  const Event<T>& event,
                                  const std::type_identity_t<T>& value = {}) const {
-        return raise(id, event.name(), to_payload(value));
+        auto data = detail::write_payload(value);
+        return data ? raise(id, event.name(), *std::move(data))
+                    : Result<>{std::unexpected{std::move(data).error()}};
     }
     [[nodiscard]] Result<>
     raise(const std::string& id, std::string_view event, std::string data) const;
@@ -115,7 +117,9 @@ class Client final {
     [[nodiscard]] Result<> enqueue(const std::string& id,
                                    const Queue<T>& queue,
                                    const std::type_identity_t<T>& value = {}) const {
-        return enqueue(id, queue.name(), to_payload(value));
+        auto data = detail::write_payload(value);
+        return data ? enqueue(id, queue.name(), *std::move(data))
+                    : Result<>{std::unexpected{std::move(data).error()}};
     }
     [[nodiscard]] Result<>
     enqueue(const std::string& id, std::string_view queue, std::string data) const;

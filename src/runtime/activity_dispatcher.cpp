@@ -212,7 +212,8 @@ Ran ActivityDispatcher::conclude(const Call& call, Outcome<std::string> outcome)
                            where_of(call.lease),
                            "an activity that was given up has returned; its result is ignored",
                            {{.name = "activity", .value = item.name}});
-        return Ran::zombie; // counted when it was given up
+        // Counted when it was given up.
+        return call.ended.reason == StopReason::shutdown ? Ran::late : Ran::zombie;
     }
     if (call.ended.reason == StopReason::cancelled) {
         measure(call, "cancelled");

@@ -29,6 +29,7 @@ enum class Ran : std::uint8_t {
     settled,     // done with: stored, refused, not wanted any more
     interrupted, // given back because the runtime ends
     zombie,      // given up long ago; only the thread has come back
+    late,        // likewise, but given up by the shutdown just now
 };
 
 class ActivityDispatcher {

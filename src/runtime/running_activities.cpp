@@ -93,7 +93,7 @@ void RunningActivities::stop_all() {
         const MutexLock lock{mutex_};
         stopping_ = true;
         for (auto& [ticket, entry] : running_) {
-            if (entry.reason == StopReason::none) {
+            if (entry.reason == StopReason::none && !entry.zombie) {
                 entry.reason = StopReason::shutdown;
                 entry.stopped_at = now;
             }

@@ -139,8 +139,9 @@ void ThreadRunner::run_activities(const std::string& worker_id) {
 bool ThreadRunner::settle(Ran ran) {
     const MutexLock lock{mutex_};
     ++waiting_;
-    if (ran == Ran::zombie) {
-        --zombies_; // whoever replaced it is one too many now
+    if (ran == Ran::zombie || ran == Ran::late) {
+        --zombies_;                                   // whoever replaced it is one too many now
+        progress_.forced += ran == Ran::late ? 1 : 0; // it stopped after all, before the report
         changed_.notify_all(lock);
         return activities_ > *node_->options.activity_threads;
     }
@@ -187,10 +188,11 @@ ShutdownReport ThreadRunner::shutdown(Duration timeout) {
         node_->activities.stop_all();
         in_time = wait_for_threads(add_saturating(begun, timeout));
     }
+    bool only_zombies = in_time;
     if (!in_time) {
         leave_behind();
         // Those that only had to stop retrying.
-        static_cast<void>(wait_for_threads(add_saturating(clock.steady(), last_moment)));
+        only_zombies = wait_for_threads(add_saturating(clock.steady(), last_moment));
     }
     if (house_.joinable()) {
         house_.request_stop();
@@ -209,7 +211,8 @@ ShutdownReport ThreadRunner::shutdown(Duration timeout) {
             bury(std::move(thread->thread));
         }
     }
-    progress_.leaked = running_;
+    // A zombie that came back a moment ago counts as forced, though its thread may not be done.
+    progress_.leaked = only_zombies ? zombies_ : running_;
     progress_.in_time = in_time;
     report_ = progress_;
     changed_.notify_all(lock);

@@ -238,5 +238,108 @@ TEST_P(Cancellation, T30_ChildrenOfAFailedParentAreCancelled) {
     EXPECT_EQ(finish("child").status, RunStatus::failed);
 }
 
+TEST_P(Cancellation, ReachesEveryChild) {
+    registry.add(child, wait_for_go);
+    registry.add(root, [](Context ctx, Text) -> Task<Text> {
+        std::vector<Operation<Text>> children;
+        for (int i = 0; i < 5; ++i) {
+            children.push_back(ctx.call(child, std::to_string(i)));
+        }
+        co_await all{std::move(children)};
+        co_return "";
+    });
+    start(root, "", {.id = "a"});
+    settle();
+    const auto children = management().children("a").value();
+    ASSERT_EQ(children.size(), 5u);
+
+    ASSERT_TRUE(client.cancel("a", "all of you"));
+
+    EXPECT_EQ(failure("a"), "canceled: all of you");
+    for (const auto& id : children) {
+        EXPECT_EQ(failure(id), "canceled: parent canceled");
+    }
+}
+
+TEST_P(Cancellation, AFailureTakesItsOpenActivitiesAlong) {
+    int runs = 0;
+    registry.add(work, [&](const Text& input) {
+        ++runs;
+        return input;
+    });
+    registry.add(root, [](Context ctx, Text) -> Task<Text> {
+        const auto slow = ctx.call(work, "slow", {.tag = "nobody-serves-this"});
+        co_await ctx.sleep(1s);
+        throw std::runtime_error{"boom"};
+    });
+
+    start(root, "", {.id = "a"});
+
+    EXPECT_NE(failure("a").find("boom"), Text::npos);
+    EXPECT_EQ(count<history::ActivityCancelRequested>(history("a")), 1u);
+    EXPECT_EQ(count<history::OrchestrationFailed>(history("a")), 1u);
+    EXPECT_EQ(management().queue_depths().value().worker_queue, 0u);
+    EXPECT_EQ(runs, 0);
+}
+
+TEST_P(Cancellation, AResultThatComesAfterTheEndIsDropped) {
+    TestRuntime* test = nullptr;
+    registry.add(work, [&](ActivityContext& ctx, const Text& input) {
+        EXPECT_TRUE(ctx.client().cancel("a", "while it runs"));
+        EXPECT_TRUE(test->run_turn());
+        return input;
+    });
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        co_return co_await ctx.call(work, input);
+    });
+    test = &runtime();
+
+    start(root, "late", {.id = "a"});
+
+    EXPECT_EQ(failure("a"), "canceled: while it runs");
+    settle();
+    EXPECT_EQ(count<history::ActivityCompleted>(history("a")), 0u);
+    EXPECT_EQ(management().queue_depths().value().orchestrator_queue, 0u);
+}
+
+TEST_P(Cancellation, ADroppedChildIsCancelled) {
+    registry.add(child, wait_for_go);
+    registry.add(root, [](Context ctx, Text) -> Task<Text> {
+        auto by_hand = ctx.call(child, "", {.id = "by-hand"});
+        {
+            const auto by_scope = ctx.call(child, "", {.id = "by-scope"});
+            co_await ctx.sleep(1s);
+        }
+        by_hand.cancel();
+        co_await ctx.sleep(1s);
+        co_return "done";
+    });
+
+    start(root, "", {.id = "a"});
+
+    EXPECT_EQ(output("a"), "done");
+    EXPECT_EQ(finish("by-hand").status, RunStatus::failed);
+    EXPECT_EQ(finish("by-scope").status, RunStatus::failed);
+    EXPECT_EQ(count<history::SubOrchestrationCancelRequested>(history("a")), 2u);
+}
+
+TEST_P(Cancellation, AChildThatIsCancelledFromTwoSidesEndsOnce) {
+    registry.add(child, wait_for_go);
+    registry.add(root, [](Context ctx, Text) -> Task<Text> {
+        const auto first = co_await race{ctx.call(child, "", {.id = "child"}), ctx.wait_for(go)};
+        co_return std::to_string(first.index());
+    });
+    start(root, "", {.id = "a"});
+    settle();
+
+    ASSERT_TRUE(client.cancel("child", "by hand"));
+    raise("a", go, "");
+
+    EXPECT_EQ(output("a"), "1");
+    EXPECT_NE(failure("child").find("canceled"), Text::npos);
+    EXPECT_EQ(count<history::OrchestrationCancelRequested>(history("child")), 1u);
+    EXPECT_EQ(count<history::OrchestrationFailed>(history("child")), 1u);
+}
+
 } // namespace
 } // namespace durable::e2e

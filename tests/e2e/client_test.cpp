@@ -2,6 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
+#include <limits>
 #include <thread>
 
 namespace durable::e2e {
@@ -89,6 +90,17 @@ TEST_P(Clients, BadIdsNamesAndVersionsAreRefused) {
 TEST_P(Clients, TextThatIsNotUtf8IsRefused) {
     EXPECT_EQ(code_of(client.start(echo, "\xff", {.id = "a"})), ErrorCode::invalid_argument);
     EXPECT_EQ(code_of(client.raise("a", go, "\xff")), ErrorCode::invalid_argument);
+}
+
+TEST_P(Clients, AValueThatHasNoPayloadTextIsRefused) {
+    constexpr Orchestration<int(double)> round{"Round"};
+    constexpr Event<double> measured{"Measured"};
+    constexpr Queue<double> measurements{"Measurements"};
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+
+    EXPECT_EQ(code_of(client.start(round, nan)), ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of(client.raise("a", measured, nan)), ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of(client.enqueue("a", measurements, nan)), ErrorCode::invalid_argument);
 }
 
 TEST_P(Clients, ADelayedStartWaits) {

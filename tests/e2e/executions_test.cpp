@@ -327,5 +327,43 @@ TEST_P(Executions, ContinueAsNewMovesToTheNewestVersionOrToTheOneNamed) {
     EXPECT_EQ(output("a"), "one at 11");
 }
 
+TEST_P(Executions, AChildGetsTheNewestVersionOrTheOneNamed) {
+    registry.add(child, "1.0.0", [](Context, Text) -> Task<Text> { co_return "one"; });
+    registry.add(child, "2.0.0", [](Context, Text) -> Task<Text> { co_return "two"; });
+    registry.add(parent, [](Context ctx, Text) -> Task<Text> {
+        const Text named = co_await ctx.call(child, "", {.version = "1.0.0"});
+        const Text newest = co_await ctx.call(child, "");
+        ctx.start_detached(child, "", {.id = "alone"});
+        ctx.start_detached(child, "", {.id = "alone-1", .version = "1.0.0"});
+        co_return named + "," + newest;
+    });
+
+    start(parent, "", {.id = "p"});
+
+    EXPECT_EQ(output("p"), "one,two");
+    EXPECT_EQ(output("alone"), "two");
+    EXPECT_EQ(output("alone-1"), "one");
+}
+
+// A batch that brings answers only says neither version nor input: the history does.
+TEST_P(Executions, ANewExecutionKeepsItsVersionAndInput) {
+    const auto wait_and_tell = [](Context ctx, int n) -> Task<Text> {
+        if (n == 1) {
+            co_return co_await ctx.continue_as_new(counter, 2, {.version = "1.0.0"});
+        }
+        const Text event = co_await ctx.wait_for(go);
+        co_return ctx.version() + " " + std::to_string(n) + " " + event;
+    };
+    registry.add(counter, "1.0.0", wait_and_tell);
+    start(counter, 1, {.id = "a", .version = "1.0.0"});
+    settle();
+    crash(); // deploys the next version
+    registry.add(counter, "2.0.0", [](Context, int) -> Task<Text> { co_return "wrong"; });
+
+    raise("a", go, "x");
+
+    EXPECT_EQ(output("a"), "1.0.0 2 x");
+}
+
 } // namespace
 } // namespace durable::e2e

@@ -46,11 +46,15 @@ class FaultyProvider final : public ForwardingProvider {
     // Changes turns before they are stored.
     std::function<TurnCommit(TurnCommit)> change_turn_ack;
 
+    std::atomic<int> turn_fetches = 0;
     std::atomic<int> turn_acks = 0;
+    std::atomic<int> turn_renewals = 0;
+    std::atomic<int> work_fetches = 0;
     std::atomic<int> work_renewals = 0;
 
     Result<std::optional<OrchestrationItem>>
     fetch_orchestration_item(const FetchOrchestration& request) override {
+        ++turn_fetches;
         if (const auto fault = take(turn_fetches_)) {
             return fail(fault->code, "planned", "fetch_orchestration_item");
         }
@@ -81,6 +85,7 @@ class FaultyProvider final : public ForwardingProvider {
     }
 
     Result<std::optional<WorkLease>> fetch_work_item(const FetchWork& request) override {
+        ++work_fetches;
         if (const auto fault = take(work_fetches_)) {
             return fail(fault->code, "planned", "fetch_work_item");
         }
@@ -95,6 +100,12 @@ class FaultyProvider final : public ForwardingProvider {
                            const std::optional<WorkItem>& completion) override {
         return faulty(
             work_acks_, "ack_work_item", [&] { return inner().ack_work_item(token, completion); });
+    }
+
+    Result<> renew_orchestration_item_lock(const std::string& token, Duration extend_for) override {
+        auto renewed = inner().renew_orchestration_item_lock(token, extend_for);
+        ++turn_renewals;
+        return renewed;
     }
 
     Result<> renew_work_item_lock(const std::string& token, Duration extend_for) override {

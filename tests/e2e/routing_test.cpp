@@ -2,6 +2,8 @@
 
 #include "e2e/e2e.hpp"
 
+#include <map>
+
 namespace durable::e2e {
 namespace {
 
@@ -79,6 +81,42 @@ TEST_P(Routing, TwoRuntimesShareTheWorkByTag) {
     EXPECT_TRUE(worker.run_until_idle());
 
     EXPECT_EQ(output("a"), "gpu:x");
+}
+
+TEST_P(Routing, TagsAreKeptAcrossContinueAsNewAndNeverMix) {
+    std::vector<Text> seen;
+    const auto remember = [&](const Text& worker) {
+        return [&seen, worker](ActivityContext& ctx, const Text& input) {
+            seen.push_back(worker + ":" + ctx.info().tag.value_or("none"));
+            return input;
+        };
+    };
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        auto gpu = ctx.call(work, input, {.tag = "gpu"});
+        auto cpu = ctx.call(work, input, {.tag = "cpu"});
+        co_await all{gpu, cpu};
+        if (input == "second") {
+            co_return "done";
+        }
+        co_return co_await ctx.continue_as_new(root, "second");
+    });
+    registry.add(work, remember("A"));
+    options.worker_tag_filter = TagFilter::tags({"gpu"}).value();
+    Registry other;
+    other.add(work, remember("B"));
+    RuntimeOptions other_options;
+    other_options.orchestration_threads = 0;
+    other_options.worker_tag_filter = TagFilter::tags({"cpu"}).value();
+    TestRuntime worker{other, {.runtime = other_options, .clock = clock, .provider = store}};
+    start(root, "first", {.id = "a"});
+
+    for (int i = 0; i < 4; ++i) {
+        settle();
+        EXPECT_TRUE(worker.run_until_idle());
+    }
+
+    EXPECT_EQ(output("a"), "done");
+    EXPECT_EQ(seen, (std::vector<Text>{"A:gpu", "B:cpu", "A:gpu", "B:cpu"}));
 }
 
 // ---- Sessions
@@ -212,6 +250,68 @@ TEST_P(Routing, ANewExecutionIsPinnedToThisEngine) {
 
     EXPECT_EQ(output("a"), "");
     EXPECT_EQ(pinned, engine_version());
+}
+
+TEST_P(Routing, AChildIsPinnedOnItsOwn) {
+    constexpr Orchestration<Text(Text)> child{"Child"};
+    std::map<Text, Version> pinned;
+    store->change_turn_ack = [&](TurnCommit commit) {
+        if (commit.metadata.pinned_version && commit.metadata.orchestration_name) {
+            pinned[*commit.metadata.orchestration_name] = *commit.metadata.pinned_version;
+        }
+        return commit;
+    };
+    registry.add(child, [](Context, Text input) -> Task<Text> { co_return input; });
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        co_return co_await ctx.call(Orchestration<Text(Text)>{"Child"}, input);
+    });
+
+    start(root, "x", {.id = "a"});
+
+    EXPECT_EQ(output("a"), "x");
+    EXPECT_EQ(pinned,
+              (std::map<Text, Version>{{"Child", engine_version()}, {"Root", engine_version()}}));
+}
+
+// Histories of four engines and two runtimes whose ranges overlap.
+TEST_P(Routing, EveryRuntimeTakesTheHistoriesOfItsRange) {
+    registry.add(root,
+                 [](Context ctx, Text) -> Task<Text> { co_return co_await ctx.wait_for(go); });
+    Version written;
+    store->change_turn_ack = [&](TurnCommit commit) {
+        commit.metadata.pinned_version = written;
+        for (auto& event : commit.history_delta) {
+            event.engine_version = written.text();
+        }
+        return commit;
+    };
+    const std::vector<Version> versions{{0, 1, 0}, {1, 9, 9}, {2, 5, 0}, {3, 0, 0}};
+    for (const auto& version : versions) {
+        written = version;
+        start(root, "", {.id = version.text()});
+        settle();
+    }
+    store->change_turn_ack = nullptr;
+    for (const auto& version : versions) {
+        raise(version.text(), go, "seen");
+    }
+    const auto seen_by = [&](VersionRange range) {
+        RuntimeOptions ranged;
+        ranged.supported_replay_versions = range;
+        TestRuntime test{registry, {.runtime = ranged, .clock = clock, .provider = store}};
+        EXPECT_TRUE(test.run_until_idle());
+        std::vector<Text> ended;
+        for (const auto& version : versions) {
+            if (status(version.text()) == RunStatus::completed) {
+                ended.push_back(version.text());
+            }
+        }
+        return ended;
+    };
+
+    EXPECT_EQ(seen_by({.min = {2, 0, 0}, .max = {2, 9, 9}}), (std::vector<Text>{"2.5.0"}));
+    EXPECT_EQ(seen_by({.min = {0, 0, 0}, .max = {2, 5, 0}}),
+              (std::vector<Text>{"0.1.0", "1.9.9", "2.5.0"}));
 }
 
 } // namespace

@@ -107,6 +107,43 @@ TEST_P(Samples, AnEventBeatsASlowTimer) {
     EXPECT_EQ(output("fast"), "went");
 }
 
+TEST_P(Samples, AnActivityRacesAnEvent) {
+    registry.add(greet, [](const Text& name) { return "Hello, " + name; });
+    registry.add(hello, [](Context ctx, Text name) -> Task<Text> {
+        auto first = co_await race{ctx.call(greet, name), ctx.wait_for(go)};
+        const auto index = first.index();
+        co_return index == 0 ? std::get<0>(first) : std::get<1>(first);
+    });
+    start(hello, "ana", {.id = "activity"});
+    EXPECT_EQ(output("activity"), "Hello, ana");
+
+    start(hello, "ana", {.id = "event"});
+    ASSERT_TRUE(runtime().run_turn());
+    raise("event", go, "went");
+    ASSERT_TRUE(runtime().run_turn());
+
+    EXPECT_EQ(output("event"), "went");
+}
+
+TEST_P(Samples, AnActivityAnEventAndATimerAreJoined) {
+    registry.add(greet, [](const Text& name) { return "Hello, " + name; });
+    registry.add(hello, [](Context ctx, Text name) -> Task<Text> {
+        auto [greeting, event, none] =
+            co_await all{ctx.call(greet, name), ctx.wait_for(go), ctx.sleep(1s)};
+        static_cast<void>(none);
+        co_return greeting + ", " + event;
+    });
+    start(hello, "ana", {.id = "a"});
+    start(hello, "bob", {.id = "b"});
+    settle();
+    raise("b", go, "second");
+    raise("a", go, "first");
+
+    EXPECT_EQ(output("a"), "Hello, ana, first");
+    EXPECT_EQ(output("b"), "Hello, bob, second");
+    EXPECT_EQ(history("a").size(), history("b").size());
+}
+
 TEST_P(Samples, ChildrenOfChildrenAnswerTheirParents) {
     registry.add(child, [](Context, int n) -> Task<int> { co_return n + 1; });
     registry.add(middle, [](Context ctx, int n) -> Task<int> {

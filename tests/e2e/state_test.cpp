@@ -79,6 +79,24 @@ TEST_P(State, AStatusCrossesContinueAsNewAndStaysAfterAFailure) {
     EXPECT_EQ(custom_status(finish("a")), "from one");
 }
 
+TEST_P(State, AClearedStatusStaysClearedAcrossContinueAsNew) {
+    registry.add(counter, [](Context ctx, int n) -> Task<Text> {
+        if (n == 1) {
+            ctx.set_status("set");
+            co_await ctx.sleep(1s);
+            ctx.clear_status();
+            co_return co_await ctx.continue_as_new(counter, 2);
+        }
+        co_return ctx.status().value_or("none");
+    });
+
+    start(counter, 1, {.id = "a"});
+
+    EXPECT_EQ(output("a"), "none");
+    EXPECT_EQ(custom_status(finish("a")), std::nullopt);
+    EXPECT_EQ(finish("a").custom_status_version, 2u);
+}
+
 TEST_P(State, AStatusOfExactlyTheLimitIsFine) {
     options.limits.custom_status_bytes = 8;
     registry.add(root, [](Context ctx, Text status) -> Task<Text> {

@@ -173,6 +173,96 @@ TEST_P(Threads, AnActivityThatDoesNotStopIsGivenUpAndReplaced) {
     EXPECT_EQ(log->with("ignores the request to stop").size(), 1u);
 }
 
+TEST_P(Threads, AStartSaysWhichHistoriesItReplays) {
+    options.supported_replay_versions = VersionRange{.min = {1, 2, 3}, .max = {4, 5, 6}};
+
+    const auto runtime = Runtime::start(store, registry, options);
+
+    ASSERT_EQ(log->with("runtime started").size(), 1u);
+    const auto fields = log->with("runtime started").front().fields;
+    EXPECT_NE(fields.find("replays_from=1.2.3 replays_to=4.5.6"), Text::npos) << fields;
+}
+
+TEST_P(Threads, OneThreadOfEachKindIsEnough) {
+    options.orchestration_threads = 1;
+    options.activity_threads = 1;
+    registry.add(square, [](int n) { return n * n; });
+    registry.add(fan, add_squares);
+    const auto runtime = Runtime::start(store, registry, options);
+
+    const auto one = client.start(fan, 3).value();
+    const auto two = client.start(fan, 4).value();
+
+    EXPECT_EQ(one.wait(60s).value(), 14);
+    EXPECT_EQ(two.wait(60s).value(), 30);
+}
+
+// The turn takes as long as it takes to renew its lease twice: it is committed all the same.
+TEST_P(Threads, ALongTurnKeepsItsLease) {
+    options.orchestrator_lock_timeout = 500ms;
+    static FaultyProvider* watched;
+    watched = store.get();
+    registry.add(root, [](Context, Text) -> Task<Text> {
+        const int before = watched->turn_renewals.load();
+        wait_until([&] { return watched->turn_renewals.load() >= before + 2; });
+        co_return "slow but sure";
+    });
+    const auto runtime = Runtime::start(store, registry, options);
+
+    EXPECT_EQ(client.start(root, "").value().wait(60s).value(), "slow but sure");
+}
+
+TEST_P(Threads, ManyInstancesWriteAndReadKeysAtOnce) {
+    constexpr Orchestration<int(int)> writer{"Writer"};
+    constexpr Orchestration<int(Text)> reader{"Reader"};
+    registry.add(writer, [](Context ctx, int n) -> Task<int> {
+        for (int i = 0; i < 10; ++i) {
+            ctx.kv().set("n", n * 10 + i);
+            co_await ctx.sleep(0s);
+        }
+        co_return n;
+    });
+    registry.add(reader, [](Context ctx, Text id) -> Task<int> {
+        const auto value = co_await ctx.kv().of<int>(id, "n");
+        co_return value.value_or(-1);
+    });
+    const auto runtime = Runtime::start(store, registry, options);
+    std::vector<durable::Run<int>> writers;
+    for (int i = 0; i < 10; ++i) {
+        writers.push_back(client.start(writer, i, {.id = "w" + std::to_string(i)}).value());
+    }
+
+    for (int i = 0; i < 10; ++i) {
+        const auto id = "w" + std::to_string(i);
+        const int seen = client.start(reader, id).value().wait(60s).value();
+        EXPECT_TRUE(seen == -1 || seen / 10 == i) << seen;
+        EXPECT_EQ(writers[static_cast<std::size_t>(i)].wait(60s).value(), i);
+        EXPECT_EQ(client.start(reader, id).value().wait(60s).value(), i * 10 + 9);
+    }
+}
+
+TEST_P(Threads, ManyChainsOfExecutionsRunAtOnce) {
+    constexpr Orchestration<int(int)> chain{"Chain"};
+    registry.add(square, [](int n) { return n; });
+    registry.add(chain, [](Context ctx, int n) -> Task<int> {
+        auto [a, b] = co_await all{ctx.call(square, n), ctx.call(square, 1)};
+        if (n == 5) {
+            co_return a;
+        }
+        co_return co_await ctx.continue_as_new(Orchestration<int(int)>{"Chain"}, a + b);
+    });
+    const auto runtime = Runtime::start(store, registry, options);
+    std::vector<durable::Run<int>> runs;
+    for (int i = 0; i < 5; ++i) {
+        runs.push_back(client.start(chain, 0).value());
+    }
+
+    for (const auto& run : runs) {
+        EXPECT_EQ(run.wait(60s).value(), 5);
+        EXPECT_EQ(client.status(run.id()).value().execution_id, 6u);
+    }
+}
+
 TEST_P(Threads, AShutdownWithoutWorkIsClean) {
     auto runtime = Runtime::start(store, registry, options);
 
@@ -226,6 +316,22 @@ TEST_P(Threads, T26_AShutdownInterruptsActivitiesAndGivesThemBackUncounted) {
     });
     const auto again = store->fetch_work_item({.lock_timeout = 1s}).value();
     EXPECT_EQ(again.value().attempt_count, 1u);
+}
+
+// No thread is left that would take work, so whatever comes now is somebody else's.
+TEST_P(Threads, T26_NothingIsFetchedAfterAShutdown) {
+    registry.add(work, [](const Text& input) { return input; });
+    registry.add(root, call_work);
+    auto runtime = Runtime::start(store, registry, options);
+    EXPECT_EQ(client.start(root, "before").value().wait(60s).value(), "before");
+
+    EXPECT_TRUE(runtime.shutdown(60s).clean());
+    const auto fetches = store->turn_fetches.load() + store->work_fetches.load();
+    ASSERT_TRUE(client.start(root, "after", {.id = "after"}));
+
+    EXPECT_EQ(client.status("after").value().status, RunStatus::not_found);
+    EXPECT_EQ(client.management().value().queue_depths().value().orchestrator_queue, 1u);
+    EXPECT_EQ(store->turn_fetches.load() + store->work_fetches.load(), fetches);
 }
 
 TEST_P(Threads, AShutdownLeavesAStuckActivityBehindAndSaysSo) {

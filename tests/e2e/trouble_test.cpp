@@ -112,6 +112,40 @@ TEST_P(Trouble, APoisonedChildIsAFailureOfItsParentsCall) {
     EXPECT_NE(output("a").find("poison: orchestration child"), Text::npos);
 }
 
+TEST_P(Trouble, OnePoisonedActivityAmongManyIsCaughtLikeAnyFailure) {
+    registry.add(work, [](const Text& input) { return input; });
+    registry.add(root, [](Context ctx, Text) -> Task<Text> {
+        const Text one = co_await ctx.call(work, "one");
+        const auto two = co_await ctx.call(work, "two").as_result();
+        const Text three = co_await ctx.call(work, "three");
+        const Text kind = two ? *two : two.error().kind;
+        co_return one + "," + kind + "," + three;
+    });
+    start(root, "", {.id = "a"});
+    ASSERT_TRUE(runtime().run_turn());
+    ASSERT_TRUE(runtime().run_activity());
+    ASSERT_TRUE(runtime().run_turn());
+    store->more_work_attempts = 10;
+    ASSERT_TRUE(runtime().run_activity());
+    store->more_work_attempts = 0;
+
+    EXPECT_EQ(output("a"), "one,Poison,three");
+}
+
+TEST_P(Trouble, PoisonOfAnActivityReachesTheTopOfTheTree) {
+    registry.add(work, [](const Text& input) { return input; });
+    registry.add(child, call_work);
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        co_return co_await ctx.call(child, input);
+    });
+    store->more_work_attempts = 10;
+
+    start(root, "x", {.id = "a"});
+
+    EXPECT_NE(failure("a").find("poison: activity Work#2 exceeded 11 attempts"), Text::npos);
+    EXPECT_NE(poison_of(finish("a")), nullptr);
+}
+
 TEST_P(Trouble, T30_APoisonedParentTakesItsChildrenAndActivitiesAlong) {
     int runs = 0;
     registry.add(work, [&](const Text& input) {
