@@ -36,7 +36,8 @@ Task<Text> branch(Context ctx, Text input) {
 Task<Text> loop(Context ctx, int times) {
     Text all;
     for (int i = 0; i < times; ++i) {
-        all += co_await ctx.call(work, std::to_string(i));
+        const Text part = co_await ctx.call(work, std::to_string(i));
+        all += part;
         co_await ctx.sleep(1s);
     }
     co_return all;
