@@ -77,7 +77,8 @@ Engine::~Engine() = default;
 bool Engine::close() noexcept {
     inert_ = true;
     root_.reset();
-    return live_slots_ == 0;
+    abandoned_ = live_slots_ != 0;
+    return !abandoned_;
 }
 
 bool Engine::replay(std::span<const HistoryEvent> history, ReplayMode mode) {

@@ -80,7 +80,7 @@ class Engine final : public detail::Engine {
     [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
     // Destroys the frames without consequences. False when operations remain that the code hid
-    // outside of them: they still point here.
+    // outside of them: they still point here, and the last of them deletes this engine.
     bool close() noexcept;
 
     // detail::Engine, for the code.
@@ -206,7 +206,8 @@ class Engine final : public detail::Engine {
     bool started_ = false;
     bool replaying_ = false;
     bool ended_ = false;
-    bool inert_ = false; // frames are destroyed without consequences
+    bool inert_ = false;     // frames are destroyed without consequences
+    bool abandoned_ = false; // belongs to the operations that are left
 
     detail::RootTask root_;
     StepTable steps_;

@@ -11,7 +11,7 @@ Execution::Execution(std::unique_ptr<Engine> engine) noexcept : engine_{std::mov
 Execution::~Execution() {
     if (!engine_->close()) {
         // An operation in a global variable is the user's mistake, but no reason for it to touch
-        // freed memory: its engine stays, inert.
+        // freed memory: its engine stays, inert, as long as it does.
         static_cast<void>(engine_.release());
     }
 }

@@ -267,8 +267,11 @@ void Engine::release(Slot* slot) noexcept {
             entry->slot = nullptr;
         }
     }
+    destroy(slot); // of a retrying call: releases the slots of its attempts
     --live_slots_;
-    destroy(slot);
+    if (abandoned_ && live_slots_ == 0) {
+        delete this;
+    }
 }
 
 // An operation was dropped during a turn. If it was unfinished, that is a decision.
