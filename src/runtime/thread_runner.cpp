@@ -3,6 +3,7 @@
 #include "runtime/orchestration_dispatcher.hpp"
 
 #include <algorithm>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -12,14 +13,6 @@ namespace durable::runtime {
 namespace {
 
 constexpr Duration last_moment{200};
-
-// Threads that did not stop. A jthread joins when it is destroyed, so these never are.
-void bury(std::jthread thread) {
-    static Mutex mutex;
-    static auto* const graveyard = new std::vector<std::jthread>;
-    const MutexLock lock{mutex};
-    graveyard->push_back(std::move(thread));
-}
 
 } // namespace
 
@@ -181,6 +174,12 @@ ShutdownReport ThreadRunner::shutdown(Duration timeout) {
         }
         stopping_ = true;
     }
+    node_->observer.log(
+        LogLevel::info,
+        {},
+        "runtime stops",
+        {{.name = "runtime", .value = node_->id},
+         {.name = "activities", .value = std::to_string(node_->activities.size())}});
     const auto begun = clock.steady();
     stop_fetching_.request_stop();
     bool in_time = wait_for_threads(add_saturating(begun, timeout / 2));
@@ -208,7 +207,7 @@ ShutdownReport ThreadRunner::shutdown(Duration timeout) {
         if (thread->done) {
             ended.splice(ended.end(), threads_, thread);
         } else {
-            bury(std::move(thread->thread));
+            thread->thread.detach(); // it keeps the runner alive; destroying it would wait for it
         }
     }
     // A zombie that came back a moment ago counts as forced, though its thread may not be done.

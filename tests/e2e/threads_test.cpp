@@ -286,7 +286,10 @@ TEST_P(Threads, AShutdownLetsActivitiesFinish) {
     ASSERT_TRUE(client.start(root, "x", {.id = "a"}));
     started.wait();
 
-    std::jthread helper{[&] { release = true; }};
+    const std::jthread helper{[&] {
+        wait_until([&] { return !log->with("runtime stops").empty(); });
+        release = true;
+    }};
     const auto report = runtime.shutdown(60s);
 
     EXPECT_EQ(report.drained, 1u);
@@ -310,7 +313,8 @@ TEST_P(Threads, T26_AShutdownInterruptsActivitiesAndGivesThemBackUncounted) {
 
     const auto report = runtime.shutdown(2ms);
 
-    EXPECT_EQ(report.forced + report.leaked, 1u);
+    EXPECT_EQ(report.forced + report.leaked, 1u)
+        << "drained " << report.drained << ", in time " << report.in_time;
     wait_until([&] { // at the latest when the thread that was left behind has come to its senses
         return client.management().value().queue_depths().value().worker_queue == 1;
     });
