@@ -242,11 +242,7 @@ void Ledger::record_execution(Instance& instance, const op::CommitTurn& commit) 
 }
 
 void Ledger::append(Execution& execution, const std::vector<NewEvent>& events) {
-    std::size_t bytes = 0;
-    for (const auto& event : events) {
-        bytes += event.text.size();
-    }
-    execution.history.reserve(events.size(), bytes);
+    execution.history.reserve(events.size());
     for (const auto& event : events) {
         execution.history.append(event.id, event.text);
     }

@@ -1,5 +1,7 @@
 #include "providers/ledger/history_log.hpp"
 
+#include "providers/ledger/shorthand.hpp"
+
 #include <algorithm>
 #include <numeric>
 
@@ -15,8 +17,15 @@ std::size_t roomy(std::size_t needed, std::size_t capacity) {
 
 } // namespace
 
+std::uint64_t HistoryLog::last_id() const noexcept {
+    if (events_.empty()) {
+        return 0;
+    }
+    return ascending_ ? events_.back().id : std::ranges::max(events_, {}, &Event::id).id;
+}
+
 std::size_t HistoryLog::index_of(std::uint64_t id) const noexcept {
-    if (id > last_id_) {
+    if (ascending_ && (events_.empty() || id > events_.back().id)) {
         return events_.size();
     }
     const auto found = ascending_ ? std::ranges::lower_bound(events_, id, {}, &Event::id)
@@ -29,16 +38,20 @@ bool HistoryLog::contains(std::uint64_t id) const noexcept {
     return index_of(id) < events_.size();
 }
 
-std::string_view HistoryLog::find(std::uint64_t id) const noexcept {
-    const auto index = index_of(id);
-    return index < events_.size() ? text_of(index) : std::string_view{};
+void HistoryLog::expand_to(std::string& out, std::size_t index) const {
+    const auto begin = index == 0 ? 0 : events_[index - 1].end;
+    append_expanded(out, std::string_view{text_}.substr(begin, events_[index].end - begin));
 }
 
-void HistoryLog::reserve(std::size_t events, std::size_t bytes) {
-    const auto text_size = text_.size() + bytes + events;
-    if (text_size > text_.capacity()) {
-        text_.reserve(roomy(text_size, text_.capacity()));
+std::string HistoryLog::find(std::uint64_t id) const {
+    std::string text;
+    if (const auto index = index_of(id); index < events_.size()) {
+        expand_to(text, index);
     }
+    return text;
+}
+
+void HistoryLog::reserve(std::size_t events) {
     const auto count = events_.size() + events;
     if (count > events_.capacity()) {
         events_.reserve(count <= exact_below / sizeof(Event)
@@ -48,39 +61,54 @@ void HistoryLog::reserve(std::size_t events, std::size_t bytes) {
 }
 
 void HistoryLog::append(std::uint64_t id, std::string_view text) {
-    ascending_ = ascending_ && id > last_id_;
-    last_id_ = std::max(last_id_, id);
-    text_ += text;
+    thread_local std::string shorthand;
+    shorthand.clear();
+    append_shorthand(shorthand, text);
+
+    ascending_ = ascending_ && (events_.empty() || id > events_.back().id);
+    const auto needed = text_.size() + shorthand.size();
+    if (needed > text_.capacity()) {
+        text_.reserve(roomy(needed, text_.capacity()));
+    }
+    text_ += shorthand;
     events_.push_back({.id = id, .end = text_.size()});
-    text_ += '\n';
+    bytes_ += text.size();
 }
 
 EventTexts HistoryLog::after(std::uint64_t id) const {
     EventTexts copy;
-    if (ascending_) {
+    const auto add = [&](std::size_t index) {
+        expand_to(copy.text, index);
+        copy.ends.push_back(copy.text.size());
+        copy.text += '\n';
+    };
+    if (ascending_) { // costs what is new, however much there is
         const auto first = std::ranges::upper_bound(events_, id, {}, &Event::id);
-        const auto skipped = first == events_.begin() ? 0 : std::prev(first)->end + 1;
-        copy.text = text_.substr(skipped);
-        copy.ends.reserve(static_cast<std::size_t>(events_.end() - first));
-        for (auto event = first; event != events_.end(); ++event) {
-            copy.ends.push_back(event->end - skipped);
+        const auto skipped = static_cast<std::size_t>(first - events_.begin());
+        copy.ends.reserve(events_.size() - skipped);
+        if (skipped == 0) {
+            copy.text.reserve(bytes_ + events_.size());
+        }
+        for (auto index = skipped; index < events_.size(); ++index) {
+            add(index);
         }
         return copy;
     }
-    for_each([&](std::uint64_t event_id, std::string_view text) {
-        if (event_id > id) {
-            copy.text += text;
-            copy.ends.push_back(copy.text.size());
-            copy.text += '\n';
+    for (const auto index : order()) {
+        if (events_[index].id > id) {
+            add(index);
         }
-    });
+    }
     return copy;
 }
 
 void HistoryLog::overwrite(std::uint64_t id, std::string_view text) {
     HistoryLog changed;
+    std::string kept;
     for (std::size_t index = 0; index < events_.size(); ++index) {
-        changed.append(events_[index].id, events_[index].id == id ? text : text_of(index));
+        kept.clear();
+        expand_to(kept, index);
+        changed.append(events_[index].id, events_[index].id == id ? text : kept);
     }
     *this = std::move(changed);
 }

@@ -1,4 +1,4 @@
-// HistoryLog: the events of one execution as raw JSON, one per line in one block of memory.
+// HistoryLog: the events of one execution as raw JSON, in shorthand, in one block of memory.
 //
 // Append only: nothing reads or judges what is already there. Ids usually ascend; when they do not,
 // readers still get the events by ascending id.
@@ -30,15 +30,14 @@ class HistoryLog {
 
     [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }
     [[nodiscard]] bool empty() const noexcept { return events_.empty(); }
-    // Of the texts alone, without the line ends.
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return text_.size() - events_.size(); }
-    [[nodiscard]] std::uint64_t last_id() const noexcept { return last_id_; } // the largest
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; } // of the texts in full
+    [[nodiscard]] std::uint64_t last_id() const noexcept; // the largest; 0 when empty
 
     [[nodiscard]] bool contains(std::uint64_t id) const noexcept;
-    [[nodiscard]] std::string_view find(std::uint64_t id) const noexcept; // empty when unknown
+    [[nodiscard]] std::string find(std::uint64_t id) const; // empty when unknown
 
-    // Makes room for that much more, exactly while small: most histories never grow again.
-    void reserve(std::size_t events, std::size_t bytes);
+    // Makes room for that many more, exactly while small: most histories never grow again.
+    void reserve(std::size_t events);
     void append(std::uint64_t id, std::string_view text); // the id is new
 
     [[nodiscard]] EventTexts after(std::uint64_t id) const;
@@ -49,29 +48,29 @@ class HistoryLog {
     // fn(id, text), ascending by id.
     template <class Fn>
     void for_each(Fn&& fn) const {
+        std::string text;
         for (const auto index : order()) {
-            fn(events_[index].id, text_of(index));
+            text.clear();
+            expand_to(text, index);
+            fn(events_[index].id, std::string_view{text});
         }
     }
 
  private:
     struct Event {
         std::uint64_t id;
-        std::uint64_t end; // in text_, before the line end
+        std::uint64_t end; // in text_
         bool operator==(const Event&) const = default;
     };
 
-    [[nodiscard]] std::string_view text_of(std::size_t index) const noexcept {
-        const auto begin = index == 0 ? 0 : events_[index - 1].end + 1;
-        return std::string_view{text_}.substr(begin, events_[index].end - begin);
-    }
+    void expand_to(std::string& out, std::size_t index) const;
     [[nodiscard]] std::size_t index_of(std::uint64_t id) const noexcept; // size() when unknown
     [[nodiscard]] std::vector<std::size_t> order() const;
 
-    std::string text_;
+    std::string text_;          // in shorthand
     std::vector<Event> events_; // in order of arrival
-    std::uint64_t last_id_ = 0;
-    bool ascending_ = true;
+    std::uint64_t bytes_ : 63 = 0;
+    bool ascending_ : 1 = true;
 };
 
 } // namespace durable::ledger

@@ -5,6 +5,7 @@
 #include "providers/ledger/history_log.hpp"
 #include "providers/ledger/moment.hpp"
 #include "providers/ledger/packed_text.hpp"
+#include "providers/ledger/shorthand.hpp"
 #include "providers/ledger/string_pool.hpp"
 #include "providers/ledger/token.hpp"
 
@@ -121,6 +122,32 @@ TEST(HistoryLog, KeepsTextsWithLineEndsApart) {
     log.overwrite(1, "x");
     EXPECT_EQ(log.after(0)[0], "x");
     EXPECT_EQ(log.after(0)[1], "\n");
+}
+
+TEST(Shorthand, GivesEveryTextBackAndShortensEvents) {
+    const std::string event =
+        R"({"event_id":2,"source_event_id":null,"instance_id":"a","execution_id":1,)"
+        R"("timestamp_ms":1760000000000,"duroxide_version":"0.1.0","type":"ActivityScheduled",)"
+        R"("name":"A","input":"{\"data\":[1,2]}","location":"a.cpp:1","turn":3})";
+    std::string bytes;
+    for (int byte = 0; byte < 256; ++byte) {
+        bytes += static_cast<char>(byte);
+    }
+    std::vector<std::string> texts{event, bytes, bytes + event + bytes, "", ",", "{", ",\"", ",,{"};
+    for (std::size_t size = 0; size < event.size(); ++size) {
+        texts.push_back(event.substr(0, size)); // cut inside of every word
+        texts.push_back(event.substr(size));
+    }
+    for (const auto& text : texts) {
+        std::string shorthand = "before";
+        append_shorthand(shorthand, text);
+        std::string expanded = "kept";
+        append_expanded(expanded, std::string_view{shorthand}.substr(6));
+        EXPECT_EQ(expanded, "kept" + text);
+    }
+    std::string shorthand;
+    append_shorthand(shorthand, event);
+    EXPECT_LT(shorthand.size(), 80u);
 }
 
 TEST(PackedText, HoldsAnyText) {
