@@ -3,13 +3,13 @@
 #include "providers/ledger/shorthand.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace durable::ledger {
 
 namespace {
 
 constexpr std::size_t exact_below = 4096;
+constexpr std::uint64_t most_bytes = ~std::uint64_t{0} >> 1U; // what fits beside one flag
 
 std::size_t roomy(std::size_t needed, std::size_t capacity) {
     return needed <= exact_below ? needed : std::max(needed, capacity + capacity / 2);
@@ -61,7 +61,7 @@ void HistoryLog::reserve(std::size_t events) {
 }
 
 void HistoryLog::append(std::uint64_t id, std::string_view text) {
-    thread_local std::string shorthand;
+    static thread_local std::string shorthand; // reused: an append allocates what it keeps
     shorthand.clear();
     append_shorthand(shorthand, text);
 
@@ -72,7 +72,7 @@ void HistoryLog::append(std::uint64_t id, std::string_view text) {
     }
     text_ += shorthand;
     events_.push_back({.id = id, .end = text_.size()});
-    bytes_ += text.size();
+    bytes_ = (bytes_ + text.size()) & most_bytes;
 }
 
 EventTexts HistoryLog::after(std::uint64_t id) const {
@@ -114,8 +114,11 @@ void HistoryLog::overwrite(std::uint64_t id, std::string_view text) {
 }
 
 std::vector<std::size_t> HistoryLog::order() const {
-    std::vector<std::size_t> indexes(events_.size());
-    std::iota(indexes.begin(), indexes.end(), std::size_t{0});
+    std::vector<std::size_t> indexes;
+    indexes.reserve(events_.size());
+    for (std::size_t index = 0; index < events_.size(); ++index) {
+        indexes.push_back(index);
+    }
     if (!ascending_) {
         std::ranges::sort(indexes, {}, [this](std::size_t index) { return events_[index].id; });
     }
