@@ -99,6 +99,27 @@ TEST_F(Running, AShutdownStopsWhatRunsAndWhatComesAfter) {
     EXPECT_EQ(running.end(late_ticket).reason, StopReason::shutdown);
 }
 
+// The report of a shutdown counts what it gave up itself.
+TEST_F(Running, WhatAShutdownGivesUpIsToldApartFromEarlierZombies) {
+    const auto zombie = begin(first, stop);
+    stop.request_stop(); // its lease was lost
+    static_cast<void>(running.take_overdue());
+    clock.advance(10s);
+    ASSERT_EQ(running.take_overdue().zombies.size(), 1u);
+    const std::stop_source other;
+    const auto given_up = begin(second, other);
+
+    running.stop_all();
+    EXPECT_EQ(running.take_all().size(), 1u);
+
+    const auto earlier = running.end(zombie);
+    EXPECT_TRUE(earlier.zombie);
+    EXPECT_NE(earlier.reason, StopReason::shutdown);
+    const auto now = running.end(given_up);
+    EXPECT_TRUE(now.zombie);
+    EXPECT_EQ(now.reason, StopReason::shutdown);
+}
+
 TEST(SessionSlots, ASessionThatRunsHereMayAlwaysRunMore) {
     SessionSlots slots{1};
 
