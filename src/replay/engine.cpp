@@ -140,11 +140,15 @@ void Engine::replay_events() {
 TurnResult Engine::run(std::span<const WorkItem> messages, Instant now) {
     Turn turn{*this};
     const TurnScope scope{*this, turn, false};
-    now_ms_ = std::max(now_ms_, to_epoch_ms(now));
+    const auto before = std::exchange(now_ms_, std::max(now_ms_, to_epoch_ms(now)));
     if (last_event_id_ == 0) {
         begin(messages);
     } else if (!report_) {
         process_all(messages, nullptr);
+    }
+    // A turn that left no trace has not happened: a replay would not know its time.
+    if (turn.result.commit.history_delta.empty()) {
+        now_ms_ = before;
     }
     return finish();
 }

@@ -205,6 +205,21 @@ TEST(Dropping, T20_ALateFiringOfACancelledTimerLeavesNoTrace) {
         .ignores(1);
 }
 
+// Nothing of the first firing is recorded, so frames in memory must not remember it either.
+TEST(Dropping, ASecondFiringOfACancelledTimerIsIgnoredLikeTheFirst) {
+    const auto turn = given(started(),
+                            activity("A"),
+                            timer(),
+                            completed(2, ""),
+                            timer_cancelled(3),
+                            activity("Next"))
+                          .when(activity_or_timer_then_wait, timer_fires(3), timer_fires(3));
+
+    turn.then({}).ignores(2);
+    ASSERT_EQ(turn.result().log.size(), 2u);
+    EXPECT_EQ(turn.result().log[0].message, turn.result().log[1].message);
+}
+
 TEST(Dropping, IsReplayedWithoutRepeatingItsConsequences) {
     given(started(), activity("A"), timer(), fired(3), activity_cancelled(2), activity("Next"))
         .when(activity_or_timer_then_wait)

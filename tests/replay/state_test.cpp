@@ -62,6 +62,25 @@ TEST(Now, NeverGoesBack) {
     EXPECT_EQ(turn.delta().at(0).timestamp_ms, start_ms);
 }
 
+// The frames in memory must not know a time that a replay could not tell.
+TEST(Now, IsNotMovedByATurnThatLeavesNoTrace) {
+    const auto execution = replay::Execution::create(
+        {.handler = handler_of([](Context ctx, std::string) -> Task<std::string> {
+             co_await ctx.call_raw("A", "");
+             co_return std::to_string(to_epoch_ms(ctx.now()));
+         }),
+         .instance = test_instance});
+    const std::vector<WorkItem> start{start_message()};
+    const std::vector<WorkItem> stray{completion(2, "", 9)};
+    const std::vector<WorkItem> answer{completion(2, "")};
+
+    EXPECT_FALSE(execution->run(start, from_epoch_ms(start_ms)).ended());
+    EXPECT_EQ(execution->run(stray, from_epoch_ms(start_ms + 9'000)).counters.ignored, 1u);
+
+    EXPECT_EQ(execution->run(answer, from_epoch_ms(start_ms + 5'000)).output,
+              std::to_string(start_ms + 5'000));
+}
+
 // The second timer counts from when the first was handled, not from when it was due.
 TEST(Now, ATimerCountsFromTheTimeOfTheTurn) {
     const auto turn = given(started(), timer(start_ms + 1'000))
