@@ -3,6 +3,7 @@
 #include "replay/end_execution.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -85,14 +86,22 @@ bool Engine::replay(std::span<const HistoryEvent> history, ReplayMode mode) {
     if (report_ || history.empty()) {
         return report_ == nullptr;
     }
-    if (mode == ReplayMode::resume && terminal_event(history) != nullptr) {
+    Turn turn{*this};
+    turn.recorded = history;
+    const TurnScope scope{*this, turn, true};
+    const auto* const end = terminal_event(history);
+    if (ended_ || (end != nullptr && end != &history.back())) {
+        const auto& after = ended_ ? history.front() : *std::next(end);
+        report_corrupt(after.event_id,
+                       "corrupted history: " + describe(after.kind, after.source_event_id) +
+                           " after the end");
+        return false;
+    }
+    if (mode == ReplayMode::resume && end != nullptr) {
         last_event_id_ = history.back().event_id;
         ended_ = true;
         return true;
     }
-    Turn turn{*this};
-    turn.recorded = history;
-    const TurnScope scope{*this, turn, true};
     replay_events();
     return report_ == nullptr;
 }
@@ -109,12 +118,6 @@ void Engine::replay_events() {
             report_corrupt(event.event_id,
                            "corrupted history: first event must be OrchestrationStarted, not " +
                                std::string{type_name(event.kind)});
-            return;
-        }
-        if (ended_) {
-            report_corrupt(event.event_id,
-                           "corrupted history: " + describe(event.kind, event.source_event_id) +
-                               " after the end");
             return;
         }
         if (is_decision(event.kind)) {

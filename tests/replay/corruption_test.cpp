@@ -122,7 +122,7 @@ TEST(Corruption, AnEventFromOutsideThatNobodyWaitsForIsKept) {
                "3 ExternalEvent Orphan=x"});
 }
 
-// ---- A finished history: the code does not run, and whatever comes is ignored.
+// ---- A finished history: the code does not run, and messages are ignored.
 
 TEST(FinishedHistory, ChangesNothingAnyMore) {
     static int runs;
@@ -142,17 +142,47 @@ TEST(FinishedHistory, ChangesNothingAnyMore) {
     EXPECT_EQ(runs, 0);
 }
 
-TEST(FinishedHistory, StaysFinishedWhateverFollowsItsEnd) {
-    const auto completed_event = event(history::OrchestrationCompleted{"done"});
-    given(started(), completed_event, event(history::OrchestrationFailed{application("x")}))
-        .when(return_at_once)
-        .runs_on()
-        .then({});
-    given(started(), completed_event, activity("A")).when(return_at_once).runs_on().then({});
-    given(started(), completed_event, cancel_requested("late"))
-        .when(return_at_once, cancel("later"))
-        .runs_on()
-        .then({});
+TEST(FinishedHistory, IsCorruptWhenAnythingFollowsItsEnd) {
+    const auto ends = std::vector<history::Kind>{
+        history::OrchestrationCompleted{"done"},
+        history::OrchestrationFailed{application("broken")},
+        history::OrchestrationContinuedAsNew{"next"},
+    };
+    const auto later = std::vector<HistoryEvent>{
+        event(history::OrchestrationFailed{application("x")}),
+        activity("A"),
+        cancel_requested("late"),
+        raised("E", "x"),
+        event(history::PatchMarked{"p"}),
+    };
+    for (const auto& end : ends) {
+        for (const auto& after : later) {
+            const auto history = given(started(), event(end), after);
+            const auto text = std::string{type_name(after.kind)};
+            history.when(return_at_once, raise("E", "y"))
+                .is_nondeterministic(corrupt, {text, "after the end", "event 3"});
+
+            const auto report = history.verify(return_at_once);
+            ASSERT_TRUE(report);
+            EXPECT_EQ(report->kind, corrupt);
+            EXPECT_EQ(report->event_id, 3u);
+        }
+    }
+}
+
+TEST(FinishedHistory, IsCorruptWhenMoreOfItArrivesLater) {
+    const std::vector<HistoryEvent> finished{at(1, started()),
+                                             at(2, event(history::OrchestrationCompleted{"done"}))};
+    const std::vector<HistoryEvent> more{at(3, activity("A"))};
+    for (const auto mode : {replay::ReplayMode::resume, replay::ReplayMode::verify}) {
+        const auto execution = replay::Execution::create(
+            {.handler = handler_of(return_at_once), .instance = test_instance});
+        EXPECT_TRUE(execution->replay(finished, mode));
+
+        EXPECT_FALSE(execution->replay(more, mode));
+
+        EXPECT_EQ(execution->nondeterminism()->kind, corrupt);
+    }
 }
 
 TEST(FinishedHistory, CanBeVerifiedAgainstTheCode) {
