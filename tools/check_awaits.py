@@ -4,8 +4,9 @@
     co_await x;    auto a = co_await x;    auto [a, b] = co_await x;    a = co_await x;
     co_return co_await x;
 
-g++ 12 miscompiles most other places (conditions, ternaries, aggregates, capturing lambdas), so
-nothing that users copy may contain them. Reads C++ files and the C++ blocks of Markdown files.
+g++ 12 miscompiles most other places (conditions, ternaries, aggregates, capturing lambdas), and
+temporaries made with braces in any place, so nothing that users copy may contain them. Reads C++
+files and the C++ blocks of Markdown files.
 """
 import re
 import sys
@@ -20,6 +21,10 @@ HEAD = re.compile(r"(?:(?:else|try|case\b[^:]+:|default\s*:)\s*)*"
                   r"|[^=(){};?]*[^=<>!(){};?]=\s*)?$")
 # A lambda that captures something, as an operand.
 CAPTURE = re.compile(r"[(,|&={]\s*\[[^\]\[]*[\w&=][^\]]*\]\s*[({]")
+# A temporary made with braces, as an operand: an aggregate is destroyed twice. Combinators have
+# lower-case names, options begin with a designator and are trivial.
+TEMPORARY = re.compile(r"(?<![\w.])(?:\w+::)*(?:[A-Z]\w*|array)\s*(?:<[^;{}()]*>)?\s*\{"
+                       r"|[(,]\s*\{\s*[^\s.}]")
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 CODE_BLOCK = re.compile(r"^```(?:cpp|c\+\+)\n(.*?)^```", re.S | re.M)
 BLOCK_HEADS = ("", "else", "try", "do")
@@ -49,7 +54,7 @@ def offences(text):
         head = text[start + 1:match.start()].lstrip()
         rest = rest_of_statement(text, match.end())
         fine = HEAD.match(head) and "?" not in rest and not CAPTURE.search(rest) \
-            and not AWAIT.search(rest)
+            and not AWAIT.search(rest) and not TEMPORARY.search(rest)
         if start >= 0 and text[start] == "{" and not opens_block(text, start):
             fine = False
         if not fine:

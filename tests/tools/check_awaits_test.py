@@ -6,6 +6,9 @@ import check_awaits
 GOOD = """
 Task<int> f(Context ctx, std::string name) {
     co_await ctx.call(greet, name);
+    co_await ctx.call(greet, name, {.retry = {.max_attempts = 3}, .timeout = 30s});
+    co_await ctx.call(greet, name, {});
+    auto first = co_await race{ctx.wait_for(approval), ctx.sleep(24h)};
     auto a = co_await ctx.call(greet, name);
     const auto [x, y] = co_await durable::all{ctx.call(a, 1), ctx.call(b, 2)};
     a = co_await ctx.call(greet, name);
@@ -46,6 +49,12 @@ BAD = [
     "if (a == co_await x) { }",
     "values.push_back(co_await x);",
     "co_await all{co_await x, y};",
+    'co_await pay(ctx, Order{1, "a"});',
+    'co_await pay(ctx, shop::Order{.id = 1});',
+    'co_await pay(ctx, {1, "a"});',
+    'co_await pay(ctx, std::array<std::string, 2>{"a", "b"});',
+    "co_await Saga{}.run(ctx);",
+    "auto done = co_await Leaf{ctx};",
 ]
 
 
