@@ -47,6 +47,7 @@ void write_session(JsonWriter& out, const Handover::SessionLease& session) {
         members.string("owner", session.owner);
         members.number("left_ms", to_number(session.left));
         members.number("idle_ms", to_number(session.idle));
+        members.number_unless(0, "over_ms", to_number(session.over));
     });
 }
 
@@ -90,6 +91,8 @@ void read_session(JsonReader& in, Handover::SessionLease& session) {
             read_duration(in, session.left);
         } else if (name.text == "idle_ms") {
             read_duration(in, session.idle);
+        } else if (name.text == "over_ms") {
+            read_duration(in, session.over);
         } else {
             unknown_member(in, name);
         }

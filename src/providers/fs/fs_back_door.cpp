@@ -1,5 +1,6 @@
 // The back door of FsProvider, for tests.
 
+#include "base/try.hpp"
 #include "providers/fs/fs_provider.hpp"
 #include "providers/ledger/back_door.hpp"
 #include "providers/ledger/queueing.hpp"
@@ -9,15 +10,21 @@
 namespace durable::fs {
 
 Result<> FsProvider::corrupt_history(const std::string& instance) {
-    const MutexLock lock{mutex_};
-    return ledger::damage_history(ledger_, instance);
+    {
+        const MutexLock lock{mutex_};
+        DURABLE_TRY(ledger::damage_history(ledger_, instance));
+    }
+    return make_checkpoint();
 }
 
 Result<> FsProvider::corrupt_event(const std::string& instance,
                                    std::uint64_t execution_id,
                                    std::uint64_t event_id) {
-    const MutexLock lock{mutex_};
-    return ledger::damage_event(ledger_, instance, execution_id, event_id);
+    {
+        const MutexLock lock{mutex_};
+        DURABLE_TRY(ledger::damage_event(ledger_, instance, execution_id, event_id));
+    }
+    return make_checkpoint();
 }
 
 Result<> FsProvider::inject_orchestrator_row(const std::string& instance, const std::string& text) {

@@ -1,6 +1,7 @@
 #include "providers/fs/fs_provider.hpp"
 
 #include "base/try.hpp"
+#include "providers/fs/frame.hpp"
 #include "providers/fs/record_codec.hpp"
 
 #include <algorithm>
@@ -54,7 +55,9 @@ FsProvider::FsProvider(StoreDirectory directory, Options options, const Machine&
       directory_{std::move(directory)} {}
 
 FsProvider::~FsProvider() {
+    closing_.store(true);
     housekeeper_.reset();
+    drop_checkpoint();
     if (journal_) {
         close();
     }
@@ -78,7 +81,9 @@ std::string FsProvider::version() const {
 
 Result<> FsProvider::recover() {
     const MutexLock lock{mutex_};
-    std::optional<Close> last; // set while a close is the latest record
+    DURABLE_TRY_ASSIGN(const Lsn after, load_checkpoint());
+    std::optional<Close> last;  // set while a close is the latest record
+    std::uint64_t replayed = 0; // bytes
     const auto replay = [&](const JournalRecord& stored) -> Result<> {
         mutex_.assert_held();
         const auto damaged = [&](const Error& error) {
@@ -87,6 +92,7 @@ Result<> FsProvider::recover() {
                             std::to_string(stored.lsn) + ": " + error.message);
         };
         last.reset();
+        replayed += stored.json.size() + frame_overhead;
         if (is_close(stored.json)) {
             auto close = decode_close(stored.json);
             if (!close) {
@@ -102,7 +108,7 @@ Result<> FsProvider::recover() {
         ledger_.apply(*std::move(record));
         return {};
     };
-    DURABLE_TRY_ASSIGN(const auto end, read_journal(files_, directory_.journal(), 0, replay));
+    DURABLE_TRY_ASSIGN(const auto end, read_journal(files_, directory_.journal(), after, replay));
     DURABLE_TRY(cut_journal(files_, directory_.journal(), end));
     journal_.emplace(files_,
                      directory_.journal(),
@@ -110,6 +116,11 @@ Result<> FsProvider::recover() {
                                     .writer_thread = machine_.threads,
                                     .segment_sizes = machine_.segment_sizes},
                      end);
+    // Many small segments, of a store that is opened and closed often, are worth one as well.
+    constexpr std::size_t many_segments = 16;
+    const auto due = checkpoint_at_.load(); // by its size alone
+    checkpoint_at_.store(end.segments.size() > many_segments || due < replayed ? 0
+                                                                               : due - replayed);
     if (last) {
         // The wall clock may have been set back in between: leases never get longer.
         const auto elapsed = std::max(clock_->now() - last->at, Duration::zero());
@@ -122,6 +133,9 @@ Result<> FsProvider::recover() {
 }
 
 Result<> FsProvider::journal(const ledger::Record& record) {
+    if (snapshot_) {
+        DURABLE_TRY(snapshot_->keep(ledger_, record));
+    }
     DURABLE_TRY_ASSIGN(const auto lsn, journal_->append([&](std::string& out) {
         return encode_members(out, record);
     }));
@@ -140,7 +154,7 @@ std::uint64_t FsProvider::position() const {
 }
 
 Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq given) {
-    if (journal_->wants_spare()) {
+    if (journal_->wants_spare() || journal_->bytes() >= checkpoint_at_.load()) {
         housekeeper_ ? housekeeper_->ask() : keep_house();
     }
     switch (what) {
@@ -167,7 +181,12 @@ Lsn FsProvider::made_by(ledger::Seq seq) {
 }
 
 void FsProvider::keep_house() {
-    (void)journal_->prepare_spare(); // a full disk is told to whoever needs the space
+    do {
+        if (journal_->wants_spare()) {
+            (void)journal_->prepare_spare(); // a full disk is told to whoever needs the space
+        }
+        // Without threads each call does one piece, so that changes come in between there too.
+    } while (!closing_.load() && work_on_checkpoint() && machine_.threads);
 }
 
 } // namespace durable::fs

@@ -12,19 +12,26 @@
 
 #include "base/files.hpp"
 #include "base/random.hpp"
+#include "providers/fs/checkpoint.hpp"
 #include "providers/fs/close_codec.hpp"
 #include "providers/fs/housekeeper.hpp"
 #include "providers/fs/journal.hpp"
+#include "providers/fs/snapshot.hpp"
 #include "providers/fs/store_directory.hpp"
 #include "providers/ledger/image.hpp"
 #include "providers/ledger/ledger_provider.hpp"
 
 #include <durable/fs.hpp>
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace durable::fs {
 
@@ -35,6 +42,11 @@ struct Machine {
     // Without threads, callers do all the work: the same calls give the same file operations.
     bool threads = true;
     Segments::Sizes segment_sizes;
+    // A checkpoint begins when the journal behind the last one is this large, and as large as the
+    // last one: so that what is written twice is never more than what was written once.
+    std::uint64_t checkpoint_bytes = 1ULL << 25U;
+    // How much of one is encoded while calls wait.
+    std::size_t checkpoint_piece = 1U << 16U;
 };
 
 class FsProvider final : public ledger::LedgerProvider {
@@ -50,7 +62,11 @@ class FsProvider final : public ledger::LedgerProvider {
 
     [[nodiscard]] JournalCounters counters() const { return journal_->counters(); }
 
-    // ---- The back door, for tests; see validation.hpp
+    // Makes a checkpoint now, whatever is due.
+    [[nodiscard]] Result<> make_checkpoint();
+
+    // ---- The back door, for tests; see validation.hpp. Damage goes into a checkpoint: that is
+    // where stored state stands on its own.
 
     [[nodiscard]] Result<> corrupt_history(const std::string& instance);
     [[nodiscard]] Result<>
@@ -78,8 +94,13 @@ class FsProvider final : public ledger::LedgerProvider {
     FsProvider(StoreDirectory directory, Options options, const Machine& machine);
 
     [[nodiscard]] Result<> recover();
+    [[nodiscard]] Result<Lsn> load_checkpoint() DURABLE_REQUIRES(mutex_);
     void close();
     void keep_house();
+    // One piece of the checkpoint in progress, or of a new one; true: there is more to do.
+    [[nodiscard]] bool work_on_checkpoint();
+    [[nodiscard]] Result<bool> write_piece() DURABLE_EXCLUDES(mutex_);
+    void drop_checkpoint() DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] Lsn made_by(ledger::Seq seq) DURABLE_EXCLUDES(made_mutex_);
 
     const Options options_;
@@ -95,6 +116,13 @@ class FsProvider final : public ledger::LedgerProvider {
     };
     Mutex made_mutex_;
     std::deque<Made> made_ DURABLE_GUARDED_BY(made_mutex_);
+
+    // The checkpoint in progress.
+    std::optional<Snapshot> snapshot_ DURABLE_GUARDED_BY(mutex_);
+    std::mutex house_mutex_;                      // for whoever works on it; taken before mutex_
+    std::optional<CheckpointWriter> checkpoint_;  // guarded by house_mutex_
+    std::atomic<std::uint64_t> checkpoint_at_{0}; // when journal_->bytes() comes there, one is due
+    std::atomic<bool> closing_{false};
 
     std::optional<Housekeeper> housekeeper_; // last: its thread uses everything above
 };

@@ -104,6 +104,9 @@ Result<> Journal::place(std::size_t begin) {
 }
 
 Result<> Journal::ensure_durable(Lsn lsn) {
+    if (failed_.load(std::memory_order_acquire)) {
+        return failed_error(); // also for what is durable: a store that failed answers nothing
+    }
     if (durable() >= lsn) {
         return {};
     }

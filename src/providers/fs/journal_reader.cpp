@@ -2,6 +2,7 @@
 
 #include "base/try.hpp"
 #include "providers/fs/frame.hpp"
+#include "providers/fs/frame_file.hpp"
 #include "providers/fs/fs_error.hpp"
 #include "providers/fs/segments.hpp"
 
@@ -61,7 +62,8 @@ bool all_zero(std::string_view bytes) {
 }
 
 // A record somewhere in `bytes` that proves `lsn` durable; 0 when there is none. Looks for how the
-// JSON of a record begins: lengths and line ends may be what is damaged.
+// JSON of a record begins: lengths and line ends may be what is damaged. Records up to `lsn` prove
+// it too: what stands before them is older than `lsn`, and a checkpoint holds all that is.
 Lsn find_proof(std::string_view bytes, Lsn lsn) {
     for (auto at = bytes.find(record_begins_with); at != std::string_view::npos;
          at = bytes.find(record_begins_with, at + 1)) {
@@ -69,7 +71,7 @@ Lsn find_proof(std::string_view bytes, Lsn lsn) {
             continue;
         }
         const auto found = record_at(bytes.substr(at - frame_header_size));
-        if (found && found->numbers.synced >= lsn) {
+        if (found && (found->numbers.synced >= lsn || found->numbers.lsn <= lsn)) {
             return found->numbers.lsn;
         }
     }
@@ -86,7 +88,8 @@ class Reader {
 
     Result<JournalEnd> read() {
         DURABLE_TRY(list_segments());
-        for (index_ = 0; index_ < numbers_.size(); ++index_) {
+        DURABLE_TRY_ASSIGN(const auto start, find_start());
+        for (index_ = start; index_ < numbers_.size(); ++index_) {
             path_ = segment_path(directory_, numbers_[index_]);
             DURABLE_TRY_ASSIGN(content_, take(index_));
             DURABLE_TRY_ASSIGN(const bool whole, read_segment());
@@ -118,6 +121,25 @@ class Reader {
         std::ranges::sort(numbers_);
         end_.next_segment = numbers_.empty() ? 1 : numbers_.back() + 1;
         return {};
+    }
+
+    // Segments that a checkpoint made needless may be there still, and not all of them: a crash
+    // undoes removals in any order. The last one that begins early enough is the one to begin with.
+    Result<std::size_t> find_start() {
+        std::size_t start = 0;
+        for (std::size_t index = 0; after_ > 0 && index < numbers_.size(); ++index) {
+            DURABLE_TRY_ASSIGN(auto file,
+                               FrameFile::open(files_, segment_path(directory_, numbers_[index])));
+            const auto first = file.next();
+            if (!first && first.error().code != ErrorCode::corrupt) {
+                return std::unexpected{first.error()};
+            }
+            const auto numbers = first && *first ? numbers_of(**first) : std::nullopt;
+            if (numbers && numbers->lsn <= after_ + 1) {
+                start = index;
+            }
+        }
+        return start;
     }
 
     // False: what follows is neither the next record nor unused space.

@@ -11,20 +11,25 @@ namespace durable::fs {
 namespace {
 
 constexpr std::size_t number_digits = 10;
-constexpr std::string_view suffix = ".log";
+constexpr std::string_view segment_suffix = ".log";
 
 } // namespace
 
+std::string padded_number(std::uint64_t number) {
+    auto digits = std::to_string(number);
+    digits.insert(0, number_digits - std::min(number_digits, digits.size()), '0');
+    return digits;
+}
+
 std::string segment_path(const std::string& directory, std::uint64_t number) {
-    const auto digits = std::to_string(number);
-    std::string path = directory + "/";
-    path.append(number_digits - std::min(number_digits, digits.size()), '0');
-    path += digits;
-    path += suffix;
-    return path;
+    return directory + "/" + padded_number(number) + std::string{segment_suffix};
 }
 
 std::uint64_t segment_number(std::string_view name) noexcept {
+    return file_number(name, segment_suffix);
+}
+
+std::uint64_t file_number(std::string_view name, std::string_view suffix) noexcept {
     if (!name.ends_with(suffix)) {
         return 0;
     }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace durable::fs {
 
@@ -23,6 +24,11 @@ struct Segment {
     std::uint64_t size = 0;
     std::unique_ptr<File> file;
 };
+
+// "0000000042": sorts like the number, up to ten digits.
+[[nodiscard]] std::string padded_number(std::uint64_t number);
+// The number in a file name that ends like that; 0: it is no such name.
+[[nodiscard]] std::uint64_t file_number(std::string_view name, std::string_view suffix) noexcept;
 
 // "journal/0000000042.log"
 [[nodiscard]] std::string segment_path(const std::string& directory, std::uint64_t number);

@@ -35,26 +35,25 @@ Handover hand_over(Ledger& ledger, Moment now) {
     ledger.advance(now);
     Handover handover;
     ledger.turns.for_each_lease([&](const TurnLease& lease) {
-        if (lease.slot != no_slot) {
-            handover.turns.push_back({.instance = *lease.instance->id,
-                                      .lock_token = lease.token.text(),
-                                      .left = lease.until - now.steady,
-                                      .messages = lease.messages});
-        }
+        handover.turns.push_back({.instance = *lease.instance->id,
+                                  .lock_token = lease.token.text(),
+                                  .left = std::max(lease.until - now.steady, Duration::zero()),
+                                  .messages = lease.messages});
     });
     ledger.work.for_each_lease([&](const WorkLease& lease) {
-        if (lease.slot != no_slot) {
-            handover.activities.push_back({.seq = lease.entry->seq,
-                                           .lock_token = lease.token.text(),
-                                           .left = lease.until - now.steady});
-        }
+        handover.activities.push_back(
+            {.seq = lease.entry->seq,
+             .lock_token = lease.token.text(),
+             .left = std::max(lease.until - now.steady, Duration::zero())});
     });
     ledger.work.for_each_session([&](const Session& session) {
-        if (session.live()) {
-            handover.sessions.push_back({.session = session.id,
-                                         .owner = session.owner,
-                                         .left = session.until - now.steady,
-                                         .idle = now.steady - session.last_activity});
+        if (session.claimed) {
+            handover.sessions.push_back(
+                {.session = session.id,
+                 .owner = session.owner,
+                 .left = std::max(session.until - now.steady, Duration::zero()),
+                 .idle = now.steady - session.last_activity,
+                 .over = std::max(now.steady - session.until, Duration::zero())});
         }
     });
     std::ranges::sort(handover.turns, {}, &Handover::Turn::instance);
@@ -67,28 +66,27 @@ void take_over(Ledger& ledger, const Handover& handover, Duration elapsed, Momen
     ledger.advance(now);
     elapsed = std::max(elapsed, Duration::zero());
     for (const auto& turn : handover.turns) {
-        if (const auto left = left_after(turn.left, elapsed); left > Duration::zero()) {
-            take_turn_over(ledger, turn, add_saturating(now.steady, left));
-        }
+        take_turn_over(ledger, turn, add_saturating(now.steady, left_after(turn.left, elapsed)));
     }
     for (const auto& activity : handover.activities) {
-        const auto left = left_after(activity.left, elapsed);
         const auto token = Token::parse(activity.lock_token);
         auto* entry = ledger.work.find(activity.seq);
-        if (left > Duration::zero() && token && entry != nullptr && entry->lease == nullptr) {
+        if (token && entry != nullptr && entry->lease == nullptr) {
+            const auto left = left_after(activity.left, elapsed);
             ledger.work.lease(*entry, *token, add_saturating(now.steady, left));
         }
     }
     for (const auto& session : handover.sessions) {
-        if (const auto left = left_after(session.left, elapsed); left > Duration::zero()) {
-            const auto active = add_saturating(add_saturating(now.steady, -elapsed),
-                                               -std::max(session.idle, Duration::zero()));
-            ledger.work.claim(ledger.work.session(session.session),
-                              session.owner,
-                              add_saturating(now.steady, left),
-                              active);
-        }
+        const auto closed = add_saturating(now.steady, -elapsed);
+        const auto until = session.left > Duration::zero()
+                               ? add_saturating(closed, session.left)
+                               : add_saturating(closed, -std::max(session.over, Duration::zero()));
+        ledger.work.claim(ledger.work.session(session.session),
+                          session.owner,
+                          until,
+                          add_saturating(closed, -std::max(session.idle, Duration::zero())));
     }
+    ledger.advance(now); // ends what ran out
 }
 
 } // namespace durable::ledger

@@ -1,4 +1,4 @@
-// Handover: live leases and sessions, passed on from a ledger that is closed in good order to the
+// Handover: leases and sessions, passed on from a ledger that is closed in good order to the
 // one that opens on the same state. Times are what is left of them: steady clocks do not compare.
 
 #pragma once
@@ -31,6 +31,7 @@ struct Handover {
         std::string owner;
         Duration left{};
         Duration idle{}; // since its last activity
+        Duration over{}; // since it ran out, when nothing is left: cleaning up still counts it
         bool operator==(const SessionLease&) const = default;
     };
 
@@ -43,8 +44,8 @@ struct Handover {
 // Sorted, so that equal states give equal handovers.
 [[nodiscard]] Handover hand_over(Ledger& ledger, Moment now);
 
-// `elapsed` is the time in between. What has expired meanwhile, names something unknown or makes no
-// sense is left out.
+// `elapsed` is the time in between. What names something unknown or makes no sense is left out.
+// What has expired stays known: it can be given back until somebody takes over.
 void take_over(Ledger& ledger, const Handover& handover, Duration elapsed, Moment now);
 
 } // namespace durable::ledger

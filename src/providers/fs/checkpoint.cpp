@@ -1,0 +1,179 @@
+#include "providers/fs/checkpoint.hpp"
+
+#include "base/try.hpp"
+#include "model/json_reader.hpp"
+#include "providers/fs/frame.hpp"
+#include "providers/fs/frame_file.hpp"
+#include "providers/fs/fs_error.hpp"
+#include "providers/fs/image_codec.hpp"
+#include "providers/fs/segments.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::fs {
+
+namespace {
+
+constexpr std::string_view suffix = ".ckpt";
+constexpr std::uint64_t checkpoint_version = 1;
+
+std::string frame_of(const std::string& json) {
+    std::string frame;
+    const auto begin = begin_frame(frame);
+    frame += json;
+    end_frame(frame, begin);
+    return frame;
+}
+
+// The number members of an object that is not nested; others are passed over.
+struct Numbers {
+    std::optional<std::uint64_t> checkpoint;
+    std::optional<std::uint64_t> lsn;
+    std::optional<std::uint64_t> instances;
+    bool end = false;
+};
+
+Numbers numbers_of(std::string_view json) {
+    Numbers found;
+    wire::JsonReader in{json};
+    const auto number = [&](std::optional<std::uint64_t>& into) { in.number(into.emplace()); };
+    in.object([&](const wire::JsonName& member) {
+        if (member.text == "checkpoint") {
+            number(found.checkpoint);
+        } else if (member.text == "lsn") {
+            number(found.lsn);
+        } else if (member.text == "instances") {
+            number(found.instances);
+        } else {
+            found.end = found.end || member.text == "end";
+            (void)in.skip();
+        }
+    });
+    in.finish();
+    return in.failed() ? Numbers{} : found;
+}
+
+bool is_end(std::string_view json) {
+    return json.starts_with("{\"end\":");
+}
+
+Result<std::string_view> need(FrameFile& file) {
+    DURABLE_TRY_ASSIGN(const auto json, file.next());
+    if (!json) {
+        return file.damaged("the checkpoint ends too early");
+    }
+    return *json;
+}
+
+} // namespace
+
+std::string checkpoint_path(const std::string& directory, Lsn lsn) {
+    return directory + "/" + padded_number(lsn) + std::string{suffix};
+}
+
+// ---- Writing
+
+CheckpointWriter::CheckpointWriter(Files& files, std::string directory, Lsn lsn)
+    : files_{&files},
+      directory_{std::move(directory)},
+      lsn_{lsn},
+      temporary_{checkpoint_path(directory_, lsn) + ".tmp.1"} {}
+
+CheckpointWriter::~CheckpointWriter() {
+    if (file_) {
+        file_.reset();
+        (void)files_->remove(temporary_); // what is left is removed when the store is opened
+    }
+}
+
+Result<CheckpointWriter>
+CheckpointWriter::begin(Files& files, const std::string& directory, Lsn lsn) {
+    CheckpointWriter writer{files, directory, lsn};
+    DURABLE_TRY_ASSIGN(writer.file_,
+                       to_result(files.open(writer.temporary_, OpenMode::write_or_create)));
+    DURABLE_TRY(to_result(writer.file_->truncate(0)));
+    DURABLE_TRY(writer.write(frame_of("{\"checkpoint\":" + std::to_string(checkpoint_version) +
+                                      ",\"lsn\":" + std::to_string(lsn) + "}")));
+    return writer;
+}
+
+Result<> CheckpointWriter::write(std::string_view frames) {
+    DURABLE_TRY(to_result(write_at(*file_, frames, offset_)));
+    offset_ += frames.size();
+    return {};
+}
+
+Result<> CheckpointWriter::finish(std::uint64_t instances) {
+    DURABLE_TRY(write(frame_of("{\"end\":true,\"instances\":" + std::to_string(instances) + "}")));
+    DURABLE_TRY(to_result(file_->sync()));
+    DURABLE_TRY(to_result(files_->rename(temporary_, checkpoint_path(directory_, lsn_))));
+    file_.reset(); // from here on there is no temporary one to remove
+    DURABLE_TRY(to_result(files_->sync_directory(directory_)));
+    DURABLE_TRY_ASSIGN(const auto entries, to_result(files_->list(directory_)));
+    for (const auto& entry : entries) {
+        const auto number = file_number(entry.name, suffix);
+        if (number != 0 && number < lsn_) {
+            DURABLE_TRY(to_result(files_->remove(directory_ + "/" + entry.name)));
+        }
+    }
+    return {};
+}
+
+// ---- Reading
+
+Result<Lsn> newest_checkpoint(Files& files, const std::string& directory) {
+    DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(directory)));
+    Lsn newest = 0;
+    for (const auto& entry : entries) {
+        newest = std::max(newest, file_number(entry.name, suffix));
+    }
+    return newest;
+}
+
+Result<CheckpointFound>
+read_checkpoint(Files& files, const std::string& directory, const CheckpointContent& content) {
+    DURABLE_TRY_ASSIGN(const auto lsn, newest_checkpoint(files, directory));
+    if (lsn == 0) {
+        return CheckpointFound{};
+    }
+    DURABLE_TRY_ASSIGN(auto file, FrameFile::open(files, checkpoint_path(directory, lsn)));
+    DURABLE_TRY_ASSIGN(auto json, need(file));
+    const auto header = numbers_of(json);
+    if (header.checkpoint.value_or(0) > checkpoint_version) {
+        return fail(ErrorCode::unsupported,
+                    checkpoint_path(directory, lsn) + " was written by a newer version");
+    }
+    if (!header.checkpoint || header.lsn != lsn) {
+        return file.damaged("this is not the checkpoint of record " + std::to_string(lsn));
+    }
+    DURABLE_TRY_ASSIGN(json, need(file));
+    auto rest = decode_rest(json);
+    if (!rest) {
+        return file.damaged(rest.error().message);
+    }
+    DURABLE_TRY(content.rest(*std::move(rest)));
+    std::uint64_t instances = 0;
+    while (true) {
+        DURABLE_TRY_ASSIGN(json, need(file));
+        if (is_end(json)) {
+            break;
+        }
+        auto image = decode_image(json);
+        if (!image) {
+            return file.damaged(image.error().message);
+        }
+        DURABLE_TRY(content.instance(*std::move(image)));
+        ++instances;
+    }
+    if (numbers_of(json).instances != instances) {
+        return file.damaged("the checkpoint has " + std::to_string(instances) + " instances");
+    }
+    DURABLE_TRY_ASSIGN(const auto more, file.next());
+    if (more) {
+        return file.damaged("the checkpoint goes on behind its end");
+    }
+    return CheckpointFound{.lsn = lsn, .bytes = file.end()};
+}
+
+} // namespace durable::fs

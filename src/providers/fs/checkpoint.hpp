@@ -1,0 +1,76 @@
+// Checkpoints: the whole state after some record, in one file, so that the records up to it need
+// not be kept.
+//
+//   checkpoint/0000004711.ckpt     named after the record
+//     frame {"checkpoint":1,"lsn":4711}
+//     frame of what belongs to no instance, then one frame per instance, see image_codec.hpp
+//     frame {"end":true,"instances":12}
+//
+// A file gets this name when all of it is durable, so one that does not read well is damaged.
+
+#pragma once
+
+#include "base/files.hpp"
+#include "providers/fs/journal_reader.hpp"
+#include "providers/ledger/image.hpp"
+
+#include <durable/result.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace durable::fs {
+
+[[nodiscard]] std::string checkpoint_path(const std::string& directory, Lsn lsn);
+
+class CheckpointWriter {
+ public:
+    [[nodiscard]] static Result<CheckpointWriter>
+    begin(Files& files, const std::string& directory, Lsn lsn);
+    CheckpointWriter(CheckpointWriter&&) = default;
+    CheckpointWriter& operator=(CheckpointWriter&&) = delete;
+    ~CheckpointWriter(); // unless finished, nothing of it is left
+
+    [[nodiscard]] Lsn lsn() const noexcept { return lsn_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return offset_; }
+
+    // The frames of a Snapshot, in order.
+    [[nodiscard]] Result<> write(std::string_view frames);
+    // Durable under its name on return; earlier ones are gone.
+    [[nodiscard]] Result<> finish(std::uint64_t instances);
+
+ private:
+    CheckpointWriter(Files& files, std::string directory, Lsn lsn);
+
+    Files* files_;
+    std::string directory_;
+    Lsn lsn_;
+    std::string temporary_;
+    std::unique_ptr<File> file_; // nullptr: finished, or moved away
+    std::uint64_t offset_ = 0;
+};
+
+// What a checkpoint holds, to be handed out piece by piece.
+struct CheckpointContent {
+    std::function<Result<>(ledger::RestImage)> rest;         // first
+    std::function<Result<>(ledger::InstanceImage)> instance; // oldest first
+};
+
+struct CheckpointFound {
+    Lsn lsn = 0; // 0: there is none
+    std::uint64_t bytes = 0;
+};
+
+// The newest one. Changes nothing.
+//   corrupt  it is damaged; the message names file and offset
+[[nodiscard]] Result<CheckpointFound>
+read_checkpoint(Files& files, const std::string& directory, const CheckpointContent& content);
+
+// The number of the newest one; 0: there is none.
+[[nodiscard]] Result<Lsn> newest_checkpoint(Files& files, const std::string& directory);
+
+} // namespace durable::fs

@@ -1,0 +1,109 @@
+// Checkpoints of FsProvider: made piece by piece beside the calls, read when a store is opened.
+
+#include "base/try.hpp"
+#include "providers/fs/checkpoint.hpp"
+#include "providers/fs/fs_provider.hpp"
+#include "providers/fs/snapshot.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace durable::fs {
+
+Result<Lsn> FsProvider::load_checkpoint() {
+    const auto now = clock_->now();
+    const CheckpointContent content{
+        .rest = [&](ledger::RestImage rest) -> Result<> {
+            mutex_.assert_held();
+            ledger_.restore(std::move(rest));
+            return {};
+        },
+        .instance = [&](ledger::InstanceImage image) -> Result<> {
+            mutex_.assert_held();
+            if (ledger_.instances.find(image.id) != nullptr) {
+                return fail(ErrorCode::corrupt,
+                            directory_.checkpoint() + ": two instances are \"" + image.id + "\"");
+            }
+            ledger_.restore(std::move(image), now);
+            return {};
+        }};
+    DURABLE_TRY_ASSIGN(const auto found, read_checkpoint(files_, directory_.checkpoint(), content));
+    checkpoint_at_.store(std::max(machine_.checkpoint_bytes, found.bytes));
+    return found.lsn;
+}
+
+bool FsProvider::work_on_checkpoint() {
+    const std::unique_lock house{house_mutex_, std::try_to_lock};
+    if (!house || (!checkpoint_ && journal_->bytes() < checkpoint_at_.load())) {
+        return false;
+    }
+    const auto more = write_piece();
+    if (!more) {
+        // Nothing is lost but the space that it would have freed: try again, but not at once.
+        drop_checkpoint();
+        checkpoint_at_.store(journal_->bytes() + machine_.checkpoint_bytes / 4);
+        return false;
+    }
+    return *more;
+}
+
+Result<> FsProvider::make_checkpoint() {
+    const std::scoped_lock house{house_mutex_};
+    drop_checkpoint();
+    while (true) {
+        const auto more = write_piece();
+        if (!more) {
+            drop_checkpoint();
+            return std::unexpected{more.error()};
+        }
+        if (!*more) {
+            return {};
+        }
+    }
+}
+
+Result<bool> FsProvider::write_piece() {
+    if (!checkpoint_) {
+        Lsn lsn = 0;
+        {
+            const MutexLock lock{mutex_};
+            lsn = journal_->last();
+            snapshot_.emplace(ledger_);
+        }
+        DURABLE_TRY_ASSIGN(auto writer,
+                           CheckpointWriter::begin(files_, directory_.checkpoint(), lsn));
+        checkpoint_.emplace(std::move(writer));
+        return true;
+    }
+    std::string frames;
+    bool more = false;
+    std::uint64_t instances = 0;
+    {
+        const MutexLock lock{mutex_};
+        DURABLE_TRY_ASSIGN(more,
+                           snapshot_->encode_some(ledger_, frames, machine_.checkpoint_piece));
+        instances = snapshot_->instances();
+    }
+    DURABLE_TRY(checkpoint_->write(frames));
+    if (more) {
+        return true;
+    }
+    // A checkpoint must not be ahead of its journal: whoever reads it counts on that.
+    DURABLE_TRY(journal_->ensure_synced(checkpoint_->lsn()));
+    DURABLE_TRY(checkpoint_->finish(instances));
+    const auto lsn = checkpoint_->lsn();
+    checkpoint_at_.store(journal_->bytes() +
+                         std::max(machine_.checkpoint_bytes, checkpoint_->bytes()));
+    drop_checkpoint();
+    (void)journal_->forget_through(lsn); // what cannot be removed now is removed at the next start
+    return false;
+}
+
+void FsProvider::drop_checkpoint() {
+    checkpoint_.reset();
+    const MutexLock lock{mutex_};
+    snapshot_.reset();
+}
+
+} // namespace durable::fs
