@@ -51,7 +51,7 @@ ROOMS = {
                    ("vocabulary", "storage", "stores", "validation", "testing")),
     "simulation": (("base", "observability", "model", "replay", "runtime", "client",
                     "providers/ledger", "providers/memory", "providers/fs"), tuple(GROUPS)),
-    "cli": (("base", "model"), tuple(GROUPS)),
+    "cli": (("base", "model", "providers/ledger", "providers/fs"), tuple(GROUPS)),
 }
 
 # Foreign headers, by beginning, and the places that may include them.

@@ -1,5 +1,7 @@
 #include "cli/store_url.hpp"
 
+#include "cli/fs_factory.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -21,6 +23,11 @@ constexpr StoreKind kinds[] = {
      .place = "",
      .validation_factory = [](const std::string&) -> Result<std::unique_ptr<Factory>> {
          return validation::memory_factory();
+     }},
+    {.scheme = "fs",
+     .place = "DIR",
+     .validation_factory = [](const std::string& place) -> Result<std::unique_ptr<Factory>> {
+         return std::make_unique<FsFactory>(place);
      }},
 };
 

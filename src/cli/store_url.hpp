@@ -1,4 +1,4 @@
-// Store URLs: which provider, and where its data is. `memory:`
+// Store URLs: which provider, and where its data is. `memory:`, `fs:DIR`
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace durable::cli {
 
-// "memory:", for help and for error messages.
+// "memory:, fs:DIR", for help and for error messages.
 [[nodiscard]] std::string known_stores();
 
 // Fresh stores of the provider that the URL names.

@@ -1,5 +1,6 @@
 #include "cli/program.hpp"
 #include "cli/validate.hpp"
+#include "unit/fs/temporary_directory.hpp"
 
 #include <durable/validation.hpp>
 
@@ -69,6 +70,21 @@ TEST(Validate, RefusesAStoreItDoesNotKnow) {
 
 TEST(Validate, RefusesAPlaceWhereNoneBelongs) {
     expect_bad_use({"validate", "memory:here"}, "'memory:here' should look like memory:");
+}
+
+TEST(Validate, WantsAPlaceWhereOneBelongs) {
+    expect_bad_use({"validate", "fs:"}, "'fs:' should look like fs:DIR");
+}
+
+TEST(Validate, LeavesNothingInTheDirectoryThatItWasGiven) {
+    const TemporaryDirectory directory;
+
+    const auto run =
+        durable_with({"validate", "fs:" + directory.path(), "--filter", "concurrent_ack"});
+
+    EXPECT_EQ(run.exit, success);
+    EXPECT_EQ(run.out, "ok   atomicity/test_concurrent_ack_prevention\n1 passed, 0 failed\n");
+    EXPECT_TRUE(system_files().list(directory.path())->empty());
 }
 
 TEST(Validate, RefusesOptionsItDoesNotKnow) {

@@ -93,10 +93,11 @@ TEST(ImageCodecTest, TheRestComesBackAsItWas) {
 
 TEST(ImageCodecTest, AClosingRecordComesBackAsItWas) {
     using namespace std::chrono_literals;
-    const Close close{.at = from_epoch_ms(7),
-                      .handover = {.turns = {{"a", "token", 5s, {1, 2}}},
-                                   .activities = {{9, "other", 0s}},
-                                   .sessions = {{"s", "owner", 1s, 2s}}}};
+    const Close close{
+        .at = from_epoch_ms(7),
+        .handover = {.turns = {{"a", "token", 5s, {1, 2}}},
+                     .activities = {{9, "other", 0s}},
+                     .sessions = {{"s", "owner", 1s, 2s, 0s}, {"t", "owner", 0s, 5s, 3s}}}};
     std::string json = "{\"lsn\":9,\"synced\":8,";
 
     ASSERT_TRUE(encode_members(json, close));

@@ -85,7 +85,7 @@ TEST_F(HandoverTest, LeasesAndSessionsGoOn) {
     EXPECT_EQ(offer_work(reopened, yours, later)->lease->item.id, 6u);
 }
 
-TEST_F(HandoverTest, WhatExpiredInBetweenIsGone) {
+TEST_F(HandoverTest, WhatExpiredInBetweenCanOnlyBeGivenBack) {
     fill();
     const auto handover = hand_over(ledger, now);
     Ledger reopened;
@@ -94,8 +94,12 @@ TEST_F(HandoverTest, WhatExpiredInBetweenIsGone) {
     take_over(reopened, handover, 30s, now); // the session had 60 s, the others 30
 
     const auto after = hand_over(reopened, now);
-    EXPECT_TRUE(after.turns.empty());
-    EXPECT_TRUE(after.activities.empty());
+    ASSERT_EQ(after.turns.size(), handover.turns.size());
+    EXPECT_EQ(after.turns[0].left, 0s);
+    ASSERT_EQ(after.activities.size(), handover.activities.size());
+    EXPECT_EQ(after.activities[0].left, 0s);
+    EXPECT_FALSE(renew_turn(reopened, after.turns[0].lock_token, 30s, now));
+    EXPECT_TRUE(abandon_turn(reopened, after.turns[0].lock_token, std::nullopt, false, now));
     ASSERT_EQ(after.sessions.size(), 1u);
     EXPECT_EQ(after.sessions[0].left, 30s);
     EXPECT_EQ(after.sessions[0].idle, 30s);
