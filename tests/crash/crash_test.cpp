@@ -1,0 +1,281 @@
+// A store that crashes at every single call to the file system comes back with everything that was
+// acknowledged and nothing half-done, whatever the disk kept of what was not synced; and then goes
+// on as if nothing had happened.
+
+#include "crash/workload.hpp"
+#include "simulation/sim_files.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace durable::fs {
+namespace {
+
+using simulation::SimFiles;
+using simulation::Survival;
+
+// So small that the workload goes through several segments and checkpoints.
+Machine small(SimFiles& disk) {
+    return {.files = &disk,
+            .threads = false,
+            .segment_sizes = {.first = 1U << 11U, .largest = 1U << 12U},
+            .checkpoint_bytes = 1U << 11U,
+            .checkpoint_piece = 1U << 7U};
+}
+
+class CrashTest : public ::testing::Test {
+ protected:
+    CrashTest() {
+        SimFiles disk;
+        states_ = reference_states(steps_, small(disk));
+        calls_ = disk.calls();
+        for (const auto& path : disk.paths()) {
+            checkpointed_ = checkpointed_ || path.starts_with("/store/checkpoint/");
+        }
+    }
+
+    // Opens what is left, finds out after which step that is, and plays the rest.
+    void expect_recovery(SimFiles& disk, const Played& played) {
+        auto opened = open_store(small(disk));
+        ASSERT_TRUE(opened) << opened.error().text();
+        const auto state = comparable((*opened)->state());
+        const auto last = std::min(played.acknowledged + 1, steps_.size());
+        auto reached = played.promised;
+        while (reached < last && state != states_[reached]) {
+            ++reached;
+        }
+        ASSERT_EQ(state, states_[reached])
+            << "promised " << played.promised << ", acknowledged " << played.acknowledged;
+        const auto rest = play(steps_, **opened, reached);
+        ASSERT_EQ(rest.acknowledged, steps_.size()) << rest.error.text();
+        ASSERT_EQ(comparable((*opened)->state()), states_.back());
+    }
+
+    void crash_everywhere(Survival survival, std::uint64_t seed, std::string_view name) {
+        for (std::uint64_t call = 0; call < calls_ && !HasFatalFailure(); ++call) {
+            SCOPED_TRACE("crash at call " + std::to_string(call) + ", seed " +
+                         std::to_string(seed));
+            SimFiles disk{seed * 1000 + call};
+            disk.crash_at(call);
+            Played played;
+            if (auto opened = open_store(small(disk)); opened) {
+                played = play(steps_, **opened);
+            }
+            disk.restart(survival);
+            expect_recovery(disk, played);
+        }
+        std::cout << "crash points: " << calls_ << " (" << name << ")\n";
+    }
+
+    // Breaks one call at a time.
+    void fail_everywhere(std::errc code, std::uint64_t& retryable, std::uint64_t& fatal);
+
+    const std::vector<Step> steps_ = make_workload();
+    std::vector<FsProvider::State> states_;
+    std::uint64_t calls_ = 0;
+    bool checkpointed_ = false;
+};
+
+TEST_F(CrashTest, TheWorkloadGoesThroughCheckpointsAndSegments) {
+    EXPECT_TRUE(checkpointed_);
+    EXPECT_GT(calls_, 200U);
+}
+
+TEST_F(CrashTest, APowerLossAtAnyCallThatKeepsOnlyWhatWasSynced) {
+    crash_everywhere(Survival::nothing, 1, "synced only");
+}
+
+TEST_F(CrashTest, AProcessCrashAtAnyCall) {
+    crash_everywhere(Survival::everything, 1, "all that was written");
+}
+
+TEST_F(CrashTest, APowerLossAtAnyCallThatTearsWhatWasNotSynced) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        crash_everywhere(Survival::some, seed, "torn and mixed, seed " + std::to_string(seed));
+    }
+}
+
+TEST_F(CrashTest, ACrashDuringTheRecoveryFromACrash) {
+    std::uint64_t points = 0;
+    SimFiles counting{7};
+    counting.crash_at(calls_ / 2);
+    (void)play(steps_, **open_store(small(counting)));
+    counting.restart(Survival::some);
+    const auto before = counting.calls();
+    ASSERT_TRUE(open_store(small(counting)));
+    const auto recovery = counting.calls() - before;
+    for (std::uint64_t call = 0; call < recovery && !HasFatalFailure(); ++call, ++points) {
+        SCOPED_TRACE("crash at call " + std::to_string(call) + " of the recovery");
+        SimFiles disk{7};
+        disk.crash_at(calls_ / 2);
+        const auto played = play(steps_, **open_store(small(disk)));
+        disk.restart(Survival::some);
+        disk.crash_at(disk.calls() + call);
+        (void)open_store(small(disk));
+        disk.restart(Survival::some);
+        expect_recovery(disk, played);
+    }
+    std::cout << "crash points: " << points << " (in recovery)\n";
+}
+
+// A record that is cut off or damaged at any byte never happened; the one before it did.
+TEST_F(CrashTest, TheLastRecordTornAtAnyByte) {
+    constexpr std::size_t some_steps = 7; // ends with a start: one record
+    const std::vector<Step> some{steps_.begin(), steps_.begin() + some_steps};
+    SimFiles intact{1};
+    Machine machine = small(intact);
+    machine.segment_sizes = {.first = 1U << 16U, .largest = 1U << 16U};
+    machine.checkpoint_bytes = 1U << 20U;
+    const auto store = open_store(machine).value();
+    ASSERT_EQ(play(some, *store).acknowledged, some_steps);
+    const std::string path = "/store/journal/0000000001.log";
+    const auto content = intact.content(path);
+    intact.crash_at(intact.calls()); // so that nothing is written when the store is closed
+    const auto end = content.find('\0');
+    const auto begin = content.rfind('\n', end - 2) + 1;
+    ASSERT_LT(begin, end);
+    for (auto byte = begin; byte < end && !HasFatalFailure(); ++byte) {
+        for (const bool cut : {true, false}) {
+            SCOPED_TRACE((cut ? "cut at byte " : "damaged at byte ") + std::to_string(byte));
+            auto torn = content;
+            if (cut) {
+                std::fill(torn.begin() + static_cast<std::ptrdiff_t>(byte), torn.end(), '\0');
+            } else {
+                torn[byte] = '~';
+            }
+            SimFiles disk{1};
+            {
+                ASSERT_TRUE(open_store(small(disk)));
+            } // makes the directories
+            for (const auto& old : disk.paths()) {
+                if (old.starts_with("/store/journal/")) {
+                    ASSERT_TRUE(disk.remove(old));
+                }
+            }
+            {
+                ASSERT_TRUE(disk.open(path, OpenMode::create));
+            }
+            disk.overwrite(path, torn);
+            const auto opened = open_store(small(disk));
+            ASSERT_TRUE(opened) << opened.error().text();
+            ASSERT_EQ(comparable((*opened)->state()), states_[some_steps - 1]);
+        }
+    }
+    std::cout << "crash points: " << 2 * (end - begin) << " (bytes of the last record)\n";
+}
+
+void CrashTest::fail_everywhere(std::errc code, std::uint64_t& retryable, std::uint64_t& fatal) {
+    for (std::uint64_t call = 0; call < calls_ && !HasFatalFailure(); ++call) {
+        SCOPED_TRACE("call " + std::to_string(call) + " fails");
+        SimFiles disk{call};
+        disk.fail_at(call, code);
+        Played played;
+        if (auto opened = open_store(small(disk)); opened) {
+            auto& store = **opened;
+            played = play(steps_, store);
+            if (played.acknowledged == steps_.size()) {
+                ASSERT_EQ(comparable(store.state()), states_.back()); // nobody noticed
+            } else if (played.error.code == ErrorCode::unavailable) {
+                ++retryable;
+                ASSERT_EQ(comparable(store.state()), states_[played.acknowledged]);
+            } else {
+                ++fatal;
+                ASSERT_EQ(played.error.code, ErrorCode::storage_failed) << played.error.text();
+                ASSERT_NE(played.error.message.find("the store must be reopened"),
+                          std::string::npos)
+                    << played.error.text();
+                const auto again = store.get_queue_depths();
+                ASSERT_FALSE(again);
+                ASSERT_EQ(again.error().code, ErrorCode::storage_failed);
+            }
+        }
+        disk.restart(Survival::some);
+        expect_recovery(disk, played);
+    }
+}
+
+TEST_F(CrashTest, AnInputOutputErrorOfAnyCallIsFatalAndSaysSo) {
+    std::uint64_t retryable = 0;
+    std::uint64_t fatal = 0;
+
+    fail_everywhere(std::errc::io_error, retryable, fatal);
+
+    std::cout << "failing calls: " << calls_ << " (EIO), fatal " << fatal << "\n";
+    EXPECT_GT(fatal, 0U);
+    EXPECT_EQ(retryable, 0U);
+}
+
+TEST_F(CrashTest, WithoutSpaceOrHandlesNothingHappensAndNothingIsLost) {
+    for (const auto code : {std::errc::no_space_on_device, std::errc::too_many_files_open}) {
+        std::uint64_t retryable = 0;
+        std::uint64_t fatal = 0;
+
+        fail_everywhere(code, retryable, fatal);
+
+        std::cout << "failing calls: " << calls_ << " (" << std::make_error_code(code).message()
+                  << "), retryable " << retryable << "\n";
+    }
+}
+
+TEST_F(CrashTest, AFullDiskIsRetryableAndWorkResumesWhenSpaceReturns) {
+    SimFiles disk;
+    const auto store = open_store(small(disk)).value();
+    disk.set_capacity(disk.used() + (1U << 13U));
+    Result<> done;
+    std::size_t made = 0;
+    for (; done && made < 1000; ++made) {
+        done = steps_.front().run(*store);
+    }
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::unavailable) << done.error().text();
+    const auto state = store->state();
+    EXPECT_FALSE(steps_.front().run(*store));
+    EXPECT_EQ(store->state(), state);
+
+    disk.set_capacity(1U << 30U);
+
+    EXPECT_TRUE(steps_.front().run(*store));
+    EXPECT_EQ(store->get_queue_depths()->orchestrator_queue, made);
+}
+
+TEST_F(CrashTest, ShortWritesMakeNoDifference) {
+    SimFiles disk{11};
+    disk.set_fault_rates({.short_write = 500});
+    {
+        const auto store = open_store(small(disk)).value();
+        ASSERT_EQ(play(steps_, *store).acknowledged, steps_.size());
+    }
+    disk.restart(Survival::nothing);
+    EXPECT_EQ(comparable(open_store(small(disk)).value()->state()), states_.back());
+}
+
+// Instances come and go: what is on the disk follows what is alive, not what ever was.
+TEST_F(CrashTest, TheDiskStaysBoundedUnderChurn) {
+    SimFiles disk;
+    const auto store = open_store(small(disk)).value();
+    std::uint64_t most = 0;
+    for (int round = 0; round < 60; ++round) {
+        for (const auto& step : steps_) {
+            ASSERT_TRUE(step.run(*store)) << step.name;
+        }
+        for (const auto& id : store->list_instances().value()) {
+            ASSERT_TRUE(store->delete_instance(id, true));
+        }
+        most = round == 20 ? disk.used() : std::max(most, disk.used());
+        if (round == 20) {
+            most *= 2;
+        }
+        if (round > 20) {
+            ASSERT_LE(disk.used(), most) << "round " << round;
+        }
+    }
+}
+
+} // namespace
+} // namespace durable::fs
