@@ -74,7 +74,8 @@ class Run;
 
 class Client final {
  public:
-    // The clock measures the time limits of waiting calls; nullptr: the machine's.
+    // Throws std::invalid_argument without a provider: a mistake in the program. The clock measures
+    // the time limits of waiting calls; nullptr: the machine's.
     explicit Client(std::shared_ptr<Provider> provider, std::shared_ptr<Clock> clock = nullptr);
 
     // Starts an instance. One id is one instance for ever: while it exists, running or ended, every

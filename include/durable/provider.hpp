@@ -8,16 +8,15 @@
 //   P2  All or nothing  A turn commit applies every effect, or none and keeps the lease.
 //   P3  Fencing         A lease that expired or was replaced changes nothing: lock_lost.
 //   P4  At least once   A message stays queued until the commit of a turn that was given it.
-//   P5  Order           Messages of an instance and worker items come out as they went in;
-//   instances
-//                       by their oldest deliverable message. Abandoned work keeps its place.
+//   P5  Order           Messages of an instance and worker items come out as they went in, and
+//                       instances by their oldest deliverable message. Abandoned work keeps its
+//                       place.
 //   P6  No starvation   What cannot be delivered (no start yet, not decodable, other version, other
 //                       tag, other session) waits aside and never stops anything else.
 //   P7  Attempts        Every successful fetch counts one attempt on each item it returns, before
 //                       the work runs. Nothing else raises the count.
-//   P8  Append only     A commit never reads or rewrites history. Event ids are unique; 0 is
-//   refused. P9  Two KV layers   Changes of the running execution are seen by readers at once and
-//   by turns
+//   P8  Append only     A commit never reads or rewrites history. Event ids are unique, and not 0.
+//   P9  Two KV layers   Changes of the running execution are seen by readers at once, and by turns
 //                       only after the execution ended.
 //   P10 Nothing silent  What cannot be decoded is quarantined and listed; what expires is counted.
 //   P11 Wake-ups        A waiting fetch or watch returns as soon as its work exists.
@@ -66,7 +65,6 @@ struct KvEntry {
 using KvSnapshot = std::map<std::string, KvEntry, std::less<>>;
 
 // ---- Turns
-// ---------------------------------------------------------------------------------------
 
 // Which executions a dispatcher can replay: any range may contain the pinned version. An empty list
 // matches nothing. Executions without a pinned version match every filter.
@@ -148,7 +146,6 @@ struct TurnCommit {
 };
 
 // ---- Activities
-// ----------------------------------------------------------------------------------
 
 // Which tags a worker serves.
 class TagFilter {
@@ -202,7 +199,6 @@ struct WorkLease {
 };
 
 // ---- Reading
-// -------------------------------------------------------------------------------------
 
 struct CustomStatus {
     std::optional<std::string> status; // nullopt: cleared
@@ -241,7 +237,6 @@ struct WatchInstance {
 };
 
 // ---- The contract
-// --------------------------------------------------------------------------------
 
 class Provider {
  public:

@@ -1,7 +1,8 @@
 // ProviderAdmin: the management half of a provider: look inside, delete, prune.
 //
-// Reads show committed state only. An instance exists from the first commit that names it; messages
-// alone do not make one.
+// Reads show committed state only. An instance exists from the first commit that gives it a name
+// and a version; messages alone do not make one. A root is an instance without a parent, or whose
+// parent does not exist.
 
 #pragma once
 

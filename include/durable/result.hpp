@@ -1,8 +1,7 @@
 // The two ways something can go wrong.
 //
-//   Error    This library or its storage failed. A value in every Result; never recorded in
-//   history,
-//            never seen by orchestrations.
+//   Error    This library or its storage failed. A value in every Result; never recorded in a
+//            history, never seen by orchestrations.
 //   Failure  The *user's* activity or child orchestration failed. Recorded in history, replayed.
 
 #pragma once

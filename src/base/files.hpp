@@ -91,7 +91,6 @@ class Files {
 [[nodiscard]] Files& system_files();
 
 // ---- The usual loops
-// -----------------------------------------------------------------------------
 
 // Everything or an error.
 [[nodiscard]] FileResult<> write_at(File& file, std::string_view bytes, std::uint64_t offset);

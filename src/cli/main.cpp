@@ -3,5 +3,11 @@
 #include <iostream>
 
 int main(int argc, char** argv) {
-    return durable::cli::run_program({argv + 1, argv + argc}, std::cout, std::cerr);
+    const auto code = durable::cli::run_program({argv + 1, argv + argc}, std::cout, std::cerr);
+    std::cout.flush();
+    if (!std::cout) { // a full disk, a closed pipe: nobody got the answer
+        std::cerr << "durable: cannot write the output\n";
+        return durable::cli::failure;
+    }
+    return code;
 }

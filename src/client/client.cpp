@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <stdexcept>
 #include <utility>
 
 namespace durable {
@@ -142,7 +143,11 @@ std::string_view name_of(RunStatus status) noexcept {
 }
 
 Client::Client(std::shared_ptr<Provider> provider, std::shared_ptr<Clock> clock)
-    : provider_{std::move(provider)}, clock_{clock ? std::move(clock) : system_clock()} {}
+    : provider_{std::move(provider)}, clock_{clock ? std::move(clock) : system_clock()} {
+    if (provider_ == nullptr) {
+        throw std::invalid_argument{"Client: there is no provider"};
+    }
+}
 
 Result<std::string>
 Client::send_start(std::string_view name, std::string input, StartOptions options) const {

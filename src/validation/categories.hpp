@@ -48,6 +48,8 @@ using CheckList = std::span<const Check>;
 [[nodiscard]] CheckList fairness_checks();
 [[nodiscard]] CheckList cached_history_checks();
 [[nodiscard]] CheckList watch_checks();
+[[nodiscard]] CheckList sizes_checks();
+[[nodiscard]] CheckList exactness_checks();
 [[nodiscard]] CheckList reopen_checks();
 
 } // namespace durable::validation

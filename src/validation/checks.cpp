@@ -54,6 +54,8 @@ std::vector<Check> all_checks() {
              fairness_checks(),
              cached_history_checks(),
              watch_checks(),
+             sizes_checks(),
+             exactness_checks(),
              reopen_checks(),
          }) {
         all.insert(all.end(), category.begin(), category.end());

@@ -40,6 +40,10 @@ TEST_P(Clients, ResultsHaveTheTypeOfTheContract) {
     EXPECT_EQ(client.attach(answer, "n").wait(0s).value(), 42);
 }
 
+TEST_P(Clients, NeedAProvider) {
+    EXPECT_THROW((Client{nullptr}), std::invalid_argument);
+}
+
 TEST_P(Clients, AStartWithoutAnIdGetsAUuid) {
     registry.add(echo, say_again);
 

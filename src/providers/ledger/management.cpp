@@ -129,6 +129,13 @@ std::vector<std::string> select(const Ledger& ledger,
     return found;
 }
 
+// What outlived its parent, or named one that never was, belongs to nobody else.
+bool has_parent(const Ledger& ledger, const Instance& instance) {
+    const auto* parent =
+        instance.parent != nullptr ? ledger.instances.find(*instance.parent) : nullptr;
+    return parent != nullptr && parent->exists();
+}
+
 } // namespace
 
 Result<Deletion> delete_instances(Ledger& ledger,
@@ -150,7 +157,7 @@ Result<Deletion> delete_tree(Ledger& ledger, const std::string& root, bool force
     if (!parent) {
         return failed(std::move(parent).error(), operation);
     }
-    if (*parent) {
+    if (*parent && has_parent(ledger, *ledger.instances.find(root))) {
         return fail(ErrorCode::not_a_root,
                     "instance \"" + root + "\" is a sub-orchestration of \"" + **parent +
                         "\": delete the root instead",
@@ -166,8 +173,8 @@ Result<Deletion> delete_tree(Ledger& ledger, const std::string& root, bool force
 std::vector<std::string> deletable_roots(const Ledger& ledger, const InstanceFilter& filter) {
     static constexpr std::array<std::optional<ExecutionStatus>, 3> ended = {
         ExecutionStatus::completed, ExecutionStatus::failed, ExecutionStatus::continued_as_new};
-    return select(ledger, filter, ended, [](const Instance& instance) {
-        return instance.parent == nullptr && !continues(instance);
+    return select(ledger, filter, ended, [&](const Instance& instance) {
+        return !has_parent(ledger, instance) && !continues(instance);
     });
 }
 

@@ -92,5 +92,6 @@ class KeepingFactory : private MemoryStores, public ForwardingFactory {
 [[nodiscard]] std::vector<Defect> waiting_defects();
 [[nodiscard]] std::vector<Defect> state_defects();
 [[nodiscard]] std::vector<Defect> store_defects();
+[[nodiscard]] std::vector<Defect> size_defects();
 
 } // namespace durable::validation

@@ -24,7 +24,8 @@ std::vector<Defect> all_defects() {
                           delivery_defects(),
                           waiting_defects(),
                           state_defects(),
-                          store_defects()}) {
+                          store_defects(),
+                          size_defects()}) {
         all.insert(all.end(), defects.begin(), defects.end());
     }
     return all;

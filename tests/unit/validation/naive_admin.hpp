@@ -133,7 +133,7 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
         if (!rows_.contains(id)) {
             return fail(ErrorCode::not_found, "not found", op);
         }
-        if (rows_.at(id).parent) {
+        if (has_parent(id)) {
             return fail(ErrorCode::not_a_root, "a sub-orchestration: delete the root", op);
         }
         return remove(tree(id).all_ids, force, op);
@@ -147,7 +147,7 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
         const std::scoped_lock lock{mutex_};
         DeleteInstanceResult sum;
         for (const auto& id : matching(filter)) {
-            if (!rows_.contains(id) || rows_.at(id).parent || status_of(id) == "Running" ||
+            if (!rows_.contains(id) || has_parent(id) || status_of(id) == "Running" ||
                 (status_of(id) == "ContinuedAsNew" && successor_queued(id))) {
                 continue;
             }
@@ -195,6 +195,10 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
             ids.push_back(std::move(id));
         }
         return ids;
+    }
+    [[nodiscard]] bool has_parent(const std::string& id) const {
+        const auto& parent = rows_.at(id).parent;
+        return parent && rows_.contains(*parent);
     }
     [[nodiscard]] std::vector<std::string> children(const std::string& id) const {
         return ids_if([&](const auto& entry) { return entry.second.parent == id; });
