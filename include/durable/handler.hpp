@@ -26,7 +26,7 @@ class RootTask {
 
     RootTask() noexcept = default;
     template <class R>
-    RootTask(Task<R> task, Take take) noexcept : take_{take} {
+    RootTask(Task<R> task, Take how) noexcept : take_{how} {
         const auto frame = task.release();
         promise_ = &frame.promise();
         frame_ = frame;
