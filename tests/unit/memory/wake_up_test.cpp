@@ -21,7 +21,7 @@ TEST_F(WakeUps, AMessageWakesOneOfThreeAndTheOthersSleepOn) {
 
     std::size_t served = 0;
     for (auto& future : waiting) {
-        served += future.get() ? 1 : 0;
+        served += future.get() ? 1U : 0U;
     }
     EXPECT_EQ(served, 2u);
     EXPECT_EQ(clock->sleeps(), 4);
