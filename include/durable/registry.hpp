@@ -190,6 +190,10 @@ class Registry {
             static_assert(std::same_as<std::invoke_result_t<F&, Context, In...>, Task<R>>,
                           "this code does not fulfil the orchestration's contract: it must return "
                           "a durable::Task of the contract's result");
+            static_assert(!std::same_as<std::invoke_result_t<F&, Context, In...>, Task<R>> ||
+                              std::is_convertible_v<F, Task<R> (*)(Context, In...)>,
+                          "an orchestration takes its context and its input by value: a reference "
+                          "would dangle as soon as it waits");
         }
     }
 

@@ -27,7 +27,7 @@ enum class NondeterminismKind : std::uint8_t {
     order,     // the compiler evaluated the operands of a combinator in another order than written
 };
 
-// "E2001": the page of docs/errors.
+// "E2001": names the kind of difference in logs and in docs/determinism.md.
 [[nodiscard]] std::string_view code_of(NondeterminismKind kind) noexcept;
 [[nodiscard]] std::string_view advice_for(NondeterminismKind kind) noexcept;
 
