@@ -45,14 +45,16 @@ class CheckCase final : public ::testing::Test {
 
 } // namespace detail
 
-// Call it before RUN_ALL_TESTS. Every case makes a factory of its own. `only` names one category;
-// empty: all. Returns true.
+// Call it before RUN_ALL_TESTS. Every case makes a factory of its own. `only` names one category,
+// `except` one that is left out; empty: all. Returns true.
 inline bool register_with_gtest(const std::string& suite,
                                 const MakeFactory& make,
                                 std::string_view only = {},
+                                std::string_view except = {},
                                 std::source_location where = std::source_location::current()) {
     for (const auto& check : checks()) {
-        if (!only.empty() && check.category != only) {
+        if ((!only.empty() && check.category != only) ||
+            (!except.empty() && check.category == except)) {
             continue;
         }
         const auto category = suite + "_" + std::string{check.category};
