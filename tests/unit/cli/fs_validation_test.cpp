@@ -1,6 +1,5 @@
-// The filesystem provider keeps the whole contract, also when the store is closed and opened again
-// before every single call. On a simulated disk: real ones take minutes for it, and `durable
-// validate fs:DIR` does that in the slow suite.
+// The filesystem provider keeps the whole contract. On a simulated disk: real ones take minutes for
+// it, and `durable validate fs:DIR` does that in the slow suite.
 
 #include "unit/cli/fs_stores.hpp"
 
@@ -14,9 +13,6 @@ namespace {
 
 [[maybe_unused]] const bool plain =
     validation::register_with_gtest("Fs", [] { return std::make_unique<ThreadedStores>(); });
-// Thousands of calls, and before each of them thousands of records to read: nothing new in hours.
-[[maybe_unused]] const bool reopened = validation::register_with_gtest(
-    "FsReopened", [] { return std::make_unique<ReopenedStores>(); }, {}, "sizes");
 
 } // namespace
 } // namespace durable::fs
