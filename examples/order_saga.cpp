@@ -70,7 +70,8 @@ int main(int argc, char** argv) {
         client.start(order, "order-1", {.id = "order-1", .existing = durable::Existing::attach});
     std::cout << run.value().wait(60s).value() << "\n\nits history:\n";
     const auto management = durable::Management::of(*opened).value();
-    for (const auto& event : management.history("order-1").value()) {
+    const auto history = management.history("order-1").value();
+    for (const auto& event : history) {
         const auto text = durable::encode(event).value(); // the same for every event up to "type"
         std::cout << "  " << event.event_id << " {" << text.substr(text.find("\"type\"")) << '\n';
     }

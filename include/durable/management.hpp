@@ -1,7 +1,8 @@
 // Management: look inside a store, delete and prune. For operators and their tools.
 //
 //     auto management = durable::Management::of(provider).value();
-//     for (const auto& id : management.list_instances_by_status("Failed").value()) { ... }
+//     const auto failed = management.list_instances_by_status("Failed").value();
+//     for (const auto& id : failed) { ... }
 //
 // Reads show committed state. docs/operating.md tells what may be deleted when.
 

@@ -264,7 +264,8 @@ TEST_F(CrashTest, TheDiskStaysBoundedUnderChurn) {
         for (const auto& step : steps_) {
             ASSERT_TRUE(step.run(*store)) << step.name;
         }
-        for (const auto& id : store->list_instances().value()) {
+        const auto ids = store->list_instances().value();
+        for (const auto& id : ids) {
             ASSERT_TRUE(store->delete_instance(id, true));
         }
         if (round <= 20) {
