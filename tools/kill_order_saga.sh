@@ -5,7 +5,7 @@
 #     tools/kill_order_saga.sh build/bin/order_saga
 set -euo pipefail
 
-program=$1
+program=${1:?which program? usage: kill_order_saga.sh build/bin/order_saga}
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 

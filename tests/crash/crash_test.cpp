@@ -219,7 +219,8 @@ TEST_F(CrashTest, WithoutSpaceOrHandlesNothingHappensAndNothingIsLost) {
         fail_everywhere(code, retryable, fatal);
 
         std::cout << "failing calls: " << calls_ << " (" << std::make_error_code(code).message()
-                  << "), retryable " << retryable << "\n";
+                  << "), retryable " << retryable << ", fatal " << fatal << "\n";
+        EXPECT_GT(retryable, 0U);
     }
 }
 
