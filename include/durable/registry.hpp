@@ -56,8 +56,14 @@ In decode_input(std::string_view text) {
     return *std::move(input);
 }
 
-template <class F, class In>
-concept ActivityCode = std::invocable<F&, In> || std::invocable<F&, ActivityContext&, In>;
+template <class F, class R, class... In>
+concept ActivityCode =
+    std::is_invocable_r_v<R, F&, In...> || std::is_invocable_r_v<R, F&, ActivityContext&, In...>;
+
+template <class F, class R, class... In>
+concept OrchestrationCode = requires(F& code, Context ctx, In... input) {
+    { code(ctx, std::move(input)...) } -> std::same_as<Task<R>>;
+};
 
 template <class F, class In>
 decltype(auto) run_activity(F& code, ActivityContext& context, In&& input) {
@@ -76,28 +82,30 @@ class Registry {
     // capture the clients it needs; it is called from many threads at once.
     template <class R, class In, class F>
     Registry& add(const Activity<R(In)>& activity, F code) {
-        static_assert(std::is_invocable_r_v<R, F&, In> ||
-                          std::is_invocable_r_v<R, F&, ActivityContext&, In>,
+        static_assert(detail::ActivityCode<F, R, In>,
                       "this code does not fulfil the activity's contract: it must take its input "
                       "(after an optional ActivityContext&) and give its result");
-        return bind_activity<R, In>(activity.name(), std::move(code));
+        if constexpr (detail::ActivityCode<F, R, In>) { // else one sentence is enough
+            bind_activity<R, In>(activity.name(), std::move(code));
+        }
+        return *this;
     }
     template <class R, class F>
     Registry& add(const Activity<R()>& activity, F code) {
-        static_assert(std::is_invocable_r_v<R, F&> ||
-                          std::is_invocable_r_v<R, F&, ActivityContext&>,
+        static_assert(detail::ActivityCode<F, R>,
                       "this code does not fulfil the activity's contract: it must take nothing "
                       "(or an ActivityContext&) and give its result");
-        if constexpr (std::is_invocable_v<F&, ActivityContext&>) {
-            return bind_activity<R, Unit>(
+        if constexpr (std::is_invocable_r_v<R, F&, ActivityContext&>) {
+            bind_activity<R, Unit>(
                 activity.name(),
                 [code = std::move(code)](ActivityContext& context, Unit) mutable -> R {
                     return code(context);
                 });
-        } else {
-            return bind_activity<R, Unit>(
-                activity.name(), [code = std::move(code)](Unit) mutable -> R { return code(); });
+        } else if constexpr (std::is_invocable_r_v<R, F&>) {
+            bind_activity<R, Unit>(activity.name(),
+                                   [code = std::move(code)](Unit) mutable -> R { return code(); });
         }
+        return *this;
     }
 
     // Binds an orchestration to a coroutine. Only functions and captureless lambdas are accepted:
@@ -109,11 +117,14 @@ class Registry {
     template <class R, class In, class F>
     Registry& add(const Orchestration<R(In)>& orchestration, std::string_view version, F code) {
         check_orchestration<R, F, In>();
-        return add_orchestration(
-            orchestration.name(), version, [code](Context ctx, std::string_view input) {
-                return detail::RootTask{code(ctx, detail::decode_input<In>(input)),
-                                        &detail::take_encoded<R>};
-            });
+        if constexpr (detail::OrchestrationCode<F, R, In>) {
+            add_orchestration(
+                orchestration.name(), version, [code](Context ctx, std::string_view input) {
+                    return detail::RootTask{code(ctx, detail::decode_input<In>(input)),
+                                            &detail::take_encoded<R>};
+                });
+        }
+        return *this;
     }
     template <class R, class F>
     Registry& add(const Orchestration<R()>& orchestration, F code) {
@@ -122,10 +133,12 @@ class Registry {
     template <class R, class F>
     Registry& add(const Orchestration<R()>& orchestration, std::string_view version, F code) {
         check_orchestration<R, F>();
-        return add_orchestration(
-            orchestration.name(), version, [code](Context ctx, std::string_view) {
+        if constexpr (detail::OrchestrationCode<F, R>) {
+            add_orchestration(orchestration.name(), version, [code](Context ctx, std::string_view) {
                 return detail::RootTask{code(ctx), &detail::take_encoded<R>};
             });
+        }
+        return *this;
     }
 
     // The same without types, for those who build on top.
@@ -181,16 +194,17 @@ class Registry {
 
     template <class R, class F, class... In>
     static void check_orchestration() {
-        static_assert(std::is_pointer_v<F> || std::is_empty_v<F>,
+        constexpr bool stateless = std::is_pointer_v<F> || std::is_empty_v<F>;
+        static_assert(stateless,
                       "an orchestration must not capture: replay cannot restore captured state");
         static_assert(std::is_invocable_v<F&, Context, In...>,
                       "this code does not fulfil the orchestration's contract: it must take a "
                       "durable::Context and the input, both by value");
         if constexpr (std::is_invocable_v<F&, Context, In...>) {
-            static_assert(std::same_as<std::invoke_result_t<F&, Context, In...>, Task<R>>,
+            static_assert(detail::OrchestrationCode<F, R, In...>,
                           "this code does not fulfil the orchestration's contract: it must return "
                           "a durable::Task of the contract's result");
-            static_assert(!std::same_as<std::invoke_result_t<F&, Context, In...>, Task<R>> ||
+            static_assert(!stateless || !detail::OrchestrationCode<F, R, In...> ||
                               std::is_convertible_v<F, Task<R> (*)(Context, In...)>,
                           "an orchestration takes its context and its input by value: a reference "
                           "would dangle as soon as it waits");

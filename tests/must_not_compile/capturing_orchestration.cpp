@@ -1,5 +1,5 @@
 // Captured state is not in the history, so replay could not restore it.
-// expect: an orchestration must not capture: replay cannot restore captured state
+// expect alone: an orchestration must not capture: replay cannot restore captured state
 
 #include "contracts.hpp"
 

@@ -5,6 +5,7 @@ The file holds a mistake between `#ifdef MISTAKE` and `#endif`, and the messages
 
     // expect: text             every compiler must say it
     // expect(Clang): text      this one must
+    // expect alone: text       the only error of every compiler: nothing hides it
 
 Compiled with -DMISTAKE it must be rejected with every promised text. A file is skipped for a
 compiler that it expects nothing of.
@@ -21,7 +22,9 @@ def main(compiler_id, *command):
     path = command[-1]
     with open(path, encoding="utf-8") as file:
         text = file.read()
+    alone = re.findall(r"^// expect alone: (.+)$", text, re.M)
     expected = re.findall(r"^// expect(?:\((\w+)\))?: (.+)$", text, re.M)
+    expected += [("", message) for message in alone]
     promised = [message for who, message in expected if who in ("", compiler_id)]
     if not promised:
         print(f"{path}: nothing is expected of {compiler_id}")
@@ -37,6 +40,10 @@ def main(compiler_id, *command):
         print(f"{path}: rejected without saying: {message}")
     if missing:
         print(done.stderr)
+    errors = re.findall(r"error: .*", done.stderr)
+    if alone and len(errors) > 1:
+        print(f"{path}: more than the one error that was promised:", *errors, sep="\n  ")
+        return 1
     return 1 if missing else 0
 
 

@@ -1,5 +1,5 @@
 // An activity without input takes nothing but, if it likes, its context.
-// expect: this code does not fulfil the activity's contract: it must take nothing
+// expect alone: this code does not fulfil the activity's contract: it must take nothing
 
 #include "contracts.hpp"
 

@@ -1,5 +1,5 @@
 // Code that does not fulfil its contract is not registered.
-// expect: this code does not fulfil the activity's contract
+// expect alone: this code does not fulfil the activity's contract
 
 #include "contracts.hpp"
 

@@ -1,5 +1,5 @@
 // An orchestration gets a context: without one it could do nothing.
-// expect: it must take a durable::Context and the input, both by value
+// expect alone: it must take a durable::Context and the input, both by value
 
 #include "contracts.hpp"
 

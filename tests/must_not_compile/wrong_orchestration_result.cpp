@@ -1,5 +1,5 @@
 // An orchestration is a coroutine that gives what its contract says.
-// expect: it must return a durable::Task of the contract's result
+// expect alone: it must return a durable::Task of the contract's result
 
 #include "contracts.hpp"
 
