@@ -86,7 +86,7 @@ struct CachedHistory {
 using CachedHistoryLookup = std::function<std::optional<CachedHistory>(std::string_view instance)>;
 
 struct FetchOrchestration {
-    Duration lock_timeout{};
+    Duration lock_timeout{}; // zero or less: a lease that is over at once
     Duration poll_timeout{}; // zero: answer at once
     std::optional<CapabilityFilter> filter;
     CachedHistoryLookup cached; // may be empty
@@ -311,7 +311,8 @@ class Provider {
     [[nodiscard]] virtual Result<std::uint64_t> renew_session_lock(
         const std::vector<std::string>& owner_ids, Duration extend_for, Duration idle_timeout) = 0;
 
-    // Forgets expired sessions that no queued item names; how many.
+    // Forgets expired sessions that no queued item names; how many. Expiry alone decides: an
+    // expired session is idle, whatever `idle_timeout` says.
     [[nodiscard]] virtual Result<std::uint64_t>
     cleanup_orphaned_sessions(Duration idle_timeout) = 0;
 

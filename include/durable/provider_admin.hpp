@@ -111,7 +111,7 @@ class ProviderAdmin {
 
     [[nodiscard]] virtual Result<std::vector<std::string>> list_instances() = 0; // newest first
     [[nodiscard]] virtual Result<std::vector<std::string>>
-    list_instances_by_status(const std::string& status) = 0;
+    list_instances_by_status(const std::string& status) = 0; // newest first
     [[nodiscard]] virtual Result<std::vector<std::uint64_t>>
     list_executions(const std::string& instance) = 0;
     [[nodiscard]] virtual Result<std::vector<HistoryEvent>>
