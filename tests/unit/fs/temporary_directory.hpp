@@ -20,12 +20,22 @@ class TemporaryDirectory {
     }
     TemporaryDirectory(const TemporaryDirectory&) = delete;
     TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-    ~TemporaryDirectory() { (void)remove_tree(system_files(), path_); }
+    ~TemporaryDirectory() {
+        if (!kept_) {
+            (void)remove_tree(system_files(), path_);
+        }
+    }
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    // It stays, for somebody to look at; where it is.
+    const std::string& keep() noexcept {
+        kept_ = true;
+        return path_;
+    }
 
  private:
     std::string path_;
+    bool kept_ = false;
 };
 
 } // namespace durable
