@@ -3,9 +3,9 @@
 
     check_tidy.py --build build/dev --all        every source file (./check --tidy)
     check_tidy.py --build build/dev --changed    what differs from where the branch left main, or
-                                                 from the commit before; runs with the tests
+                                                 from the commit before (./check --slow)
 
-A whole run takes longer than all the tests together, so the tests look at changed files only, at
+A whole run takes longer than all the tests together, so the test looks at changed files only, at
 most --limit of them. A file is looked at again when it, a header of ours that it includes, its
 compile command or a .clang-tidy changed. Needs a finished build: its dependencies are reused.
 """

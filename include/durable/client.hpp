@@ -63,8 +63,8 @@ enum class Existing : std::uint8_t {
 };
 
 struct StartOptions {
-    std::string id;      // empty: a fresh UUID
-    std::string version; // empty: the newest registered where it begins
+    std::string id{};      // empty: a fresh UUID
+    std::string version{}; // empty: the newest registered where it begins
     Existing existing = Existing::refuse;
     Duration delay{}; // how long the start stays hidden
 };

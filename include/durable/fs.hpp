@@ -21,7 +21,7 @@
 namespace durable::fs {
 
 struct Options {
-    std::shared_ptr<Clock> clock; // nullptr: the machine's
+    std::shared_ptr<Clock> clock{}; // nullptr: the machine's
     // power_loss: changes are synced to the disk. process_crash: they are handed to the system,
     // which is faster and survives kill -9, but not a power cut.
     Durability durability = Durability::power_loss;

@@ -36,27 +36,28 @@ struct RetryPolicy {
 
 inline constexpr Duration no_timeout = Duration::max();
 
+// Every member has an initialiser, so that {.tag = "gpu"} is no reason for a warning.
 struct CallOptions {
     RetryPolicy retry{};
     Duration timeout = no_timeout;       // of one attempt; an attempt that times out is retried
     Duration total_timeout = no_timeout; // of all attempts and the waits between them
-    std::string_view tag;                // which workers: see RuntimeOptions
-    std::string_view session;            // all calls of a session go to one worker
+    std::string_view tag{};              // which workers: see RuntimeOptions
+    std::string_view session{};          // all calls of a session go to one worker
 };
 
 struct ChildOptions {
-    std::string_view id;      // empty: derived from the parent, so replay finds the same child
-    std::string_view version; // empty: the newest registered when the child starts
+    std::string_view id{};      // empty: derived from the parent, so replay finds the same child
+    std::string_view version{}; // empty: the newest registered when the child starts
     ChildPolicy when_dropped = ChildPolicy::cancel;
 };
 
 struct DetachedOptions {
-    std::string_view id;      // empty: derived from this instance
-    std::string_view version; // empty: the newest registered when it starts
+    std::string_view id{};      // empty: derived from this instance
+    std::string_view version{}; // empty: the newest registered when it starts
 };
 
 struct ContinueOptions {
-    std::string_view version; // empty: the newest registered when the next execution starts
+    std::string_view version{}; // empty: the newest registered when the next execution starts
 };
 
 static_assert(std::is_trivially_copyable_v<CallOptions>);

@@ -37,10 +37,10 @@ struct RuntimeOptions {
     // ---- Threads
 
     // Threads that run orchestrations. nullopt: one per core; 0: this runtime runs activities only.
-    std::optional<std::size_t> orchestration_threads;
+    std::optional<std::size_t> orchestration_threads{};
     // Most threads that run activities; they are started when needed. nullopt: two per core; 0:
     // this runtime runs orchestrations only.
-    std::optional<std::size_t> activity_threads;
+    std::optional<std::size_t> activity_threads{};
     // Activities that ignore the request to stop keep their thread. So many may be replaced.
     std::size_t max_zombies = 16;
 
@@ -63,14 +63,14 @@ struct RuntimeOptions {
     // A message or activity that was handed out more often than this fails its instance (poison).
     std::uint32_t max_attempts = 10;
     // Between attempts when no handler is registered here: another process may have it.
-    GrowingDelay unregistered_backoff;
+    GrowingDelay unregistered_backoff{};
     NondeterminismPolicy nondeterminism = NondeterminismPolicy::park;
-    GrowingDelay park_backoff;
+    GrowingDelay park_backoff{};
     // How long an activity may take to return after it was asked to stop.
     Duration activity_cancellation_grace_period = std::chrono::seconds{10};
     // Which engine versions' histories this runtime replays. nullopt: all up to its own.
-    std::optional<VersionRange> supported_replay_versions;
-    Limits limits;
+    std::optional<VersionRange> supported_replay_versions{};
+    Limits limits{};
 
     // ---- Sessions and tags
 
@@ -81,8 +81,8 @@ struct RuntimeOptions {
     // Distinct sessions whose activities run here at the same time.
     std::size_t max_sessions_per_runtime = 10;
     // Keeps sessions across a restart of this process. nullopt: a new owner at every start.
-    std::optional<std::string> worker_node_id;
-    TagFilter worker_tag_filter;
+    std::optional<std::string> worker_node_id{};
+    TagFilter worker_tag_filter{};
 
     // ---- Suspended orchestrations kept in memory, so that a turn costs its new events only
 
@@ -95,9 +95,9 @@ struct RuntimeOptions {
 
     // ---- Observability
 
-    std::shared_ptr<Logger> logger;   // nullptr: warnings and errors to stderr
-    std::shared_ptr<Metrics> metrics; // nullptr: none
-    std::shared_ptr<Tracer> tracer;   // nullptr: none
+    std::shared_ptr<Logger> logger{};   // nullptr: warnings and errors to stderr
+    std::shared_ptr<Metrics> metrics{}; // nullptr: none
+    std::shared_ptr<Tracer> tracer{};   // nullptr: none
     Duration gauge_poll_interval = std::chrono::seconds{60};
 
     // ---- The end
@@ -105,7 +105,7 @@ struct RuntimeOptions {
     // What the destructor of Runtime gives to work that is under way.
     Duration shutdown_timeout = std::chrono::seconds{10};
 
-    std::shared_ptr<Clock> clock; // nullptr: the machine's
+    std::shared_ptr<Clock> clock{}; // nullptr: the machine's
 };
 
 // invalid_argument, with the field's name and value, when the options contradict themselves.
