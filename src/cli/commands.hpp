@@ -19,6 +19,7 @@ struct Console {
     ExitCode& result; // of the command that ran
 };
 
+void add_bench(CLI::App& program, Console console);
 void add_validate(CLI::App& program, Console console);
 
 } // namespace durable::cli

@@ -13,11 +13,13 @@
 namespace durable::cli {
 
 ExitCode run_program(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
-    CLI::App program{"Durable execution for C++: look into stores, check providers.", "durable"};
+    CLI::App program{"Durable execution for C++: check providers, measure stores.", "durable"};
     program.set_version_flag("--version", "durable " + engine_version_text());
     program.require_subcommand(0, 1); // none at all is told below, after misspelt ones
     ExitCode result = success;
-    add_validate(program, {.out = out, .err = err, .result = result});
+    const Console console{.out = out, .err = err, .result = result};
+    add_bench(program, console);
+    add_validate(program, console);
 
     std::ranges::reverse(arguments); // CLI11 takes them from the back
     try {

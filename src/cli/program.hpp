@@ -1,5 +1,5 @@
-// The program `durable`: looks into stores and checks providers. Everything but main(), so that
-// tests can call it.
+// The program `durable`: checks providers and measures stores. Everything but main(), so that tests
+// can call it.
 
 #pragma once
 

@@ -1,41 +1,18 @@
 #include "cli/program.hpp"
 #include "cli/validate.hpp"
+#include "unit/cli/run.hpp"
 #include "unit/fs/temporary_directory.hpp"
 
 #include <durable/validation.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 namespace durable::cli {
 namespace {
-
-struct Run {
-    ExitCode exit = success;
-    std::string out;
-    std::string err;
-};
-
-Run durable_with(std::vector<std::string> arguments) {
-    std::ostringstream out;
-    std::ostringstream err;
-    const auto exit = run_program(std::move(arguments), out, err);
-    return {.exit = exit, .out = out.str(), .err = err.str()};
-}
-
-// Bad use ends with code 2 and one line that says what is wrong.
-void expect_bad_use(std::vector<std::string> arguments, const std::string& reason) {
-    const auto run = durable_with(std::move(arguments));
-    EXPECT_EQ(run.exit, bad_use);
-    EXPECT_EQ(run.out, "");
-    EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
-    EXPECT_NE(run.err.find(reason), std::string::npos) << run.err;
-}
 
 TEST(Program, WantsACommand) {
     expect_bad_use({}, "A command is required");
