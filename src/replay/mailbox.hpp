@@ -1,17 +1,23 @@
-// Mailboxes: where messages from outside meet the waits for them. Per name two queues, first in
-// first out: messages that nobody has received, and waits that nothing has answered. At most one of
-// them is not empty. Events (wait_for) and queues (dequeue) of the same name do not mix.
+// Mailboxes: where messages from outside meet the waits for them. Under each name they stand in
+// line, first in first out: messages that nobody has received, or waits that nothing has answered,
+// never both. Events (wait_for) and queues (dequeue) of the same name do not mix.
+//
+// Small, because most parked executions have nothing in it but one wait.
 
 #pragma once
+
+#include "replay/slots.hpp"
 
 #include <durable/step.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace durable::replay {
@@ -21,37 +27,18 @@ struct Message {
     std::string data;
 };
 
-class Mailbox {
- public:
-    // The wait that takes the message, or nullptr when it is kept. A message that was handed back
-    // returns to its place among the others.
-    [[nodiscard]] detail::Slot* deliver(Message& message);
-    // The message for a new wait, or nothing: then the wait is kept.
-    [[nodiscard]] bool subscribe(detail::Slot& wait, Message& message);
-    void unsubscribe(const detail::Slot& wait) noexcept;
-
-    [[nodiscard]] bool empty() const noexcept;
-    [[nodiscard]] const std::vector<Message>& messages() const noexcept { return messages_; }
-    [[nodiscard]] std::size_t first_message() const noexcept { return first_message_; }
-
- private:
-    std::vector<Message> messages_;    // from first_message_ on, sorted by sequence
-    std::vector<detail::Slot*> waits_; // from first_wait_ on, in the order of subscription
-    std::size_t first_message_ = 0;
-    std::size_t first_wait_ = 0;
-};
-
 class Mailboxes {
  public:
     // What came of a delivery or subscription: the wait to answer and the message for it.
     struct Match {
-        detail::Slot* wait = nullptr;
+        WaitSlot* wait = nullptr; // nullptr: the message, or the wait, stands in line
         Message message;
     };
 
+    // A message that was handed back returns to its place among the others.
     [[nodiscard]] Match deliver(detail::StepKind kind, std::string_view name, Message message);
-    [[nodiscard]] Match subscribe(detail::Slot& wait, std::string_view name);
-    void unsubscribe(const detail::Slot& wait, std::string_view name) noexcept;
+    [[nodiscard]] Match subscribe(WaitSlot& wait); // its event id is its place
+    void unsubscribe(WaitSlot& wait) noexcept;
 
     // Messages that nobody received, oldest first, with their names.
     struct Unread {
@@ -64,20 +51,24 @@ class Mailboxes {
     [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
-    using Key = std::pair<detail::StepKind, std::string>;
+    using Place = std::tuple<detail::StepKind, std::string_view, std::uint64_t>;
+    using Key = std::tuple<detail::StepKind, std::string, std::uint64_t>; // the sequence
     struct Less {
         using is_transparent = void;
+        static Place place(const WaitSlot* wait) noexcept {
+            return {wait->kind, wait->name, wait->event_id};
+        }
+        static Place place(const Key& key) noexcept { return key; }
+        static Place place(const Place& place) noexcept { return place; }
         template <class A, class B>
         bool operator()(const A& a, const B& b) const noexcept {
-            return std::pair<detail::StepKind, std::string_view>{a.first, a.second} <
-                   std::pair<detail::StepKind, std::string_view>{b.first, b.second};
+            return place(a) < place(b);
         }
     };
+    using Messages = std::map<Key, std::string, Less>;
 
-    Mailbox& at(detail::StepKind kind, std::string_view name);
-    void forget_if_empty(detail::StepKind kind, std::string_view name) noexcept;
-
-    std::map<Key, Mailbox, Less> boxes_;
+    std::set<WaitSlot*, Less> waits_;
+    std::unique_ptr<Messages> messages_; // nullptr: none
 };
 
 } // namespace durable::replay

@@ -291,7 +291,7 @@ void Engine::answer(Mailboxes::Match match) {
     if (match.wait == nullptr) {
         return;
     }
-    auto& wait = static_cast<WaitSlot&>(*match.wait);
+    auto& wait = *match.wait;
     steps_.close(*steps_.find(wait.event_id));
     wait.sequence = match.message.sequence;
     wait.text = std::move(match.message.data);

@@ -82,7 +82,7 @@ Slot* Engine::schedule(const StepRequest& request) {
         if (!mailboxes_) {
             mailboxes_ = std::make_unique<Mailboxes>();
         }
-        answer(mailboxes_->subscribe(*slot, static_cast<WaitSlot&>(*slot).name));
+        answer(mailboxes_->subscribe(static_cast<WaitSlot&>(*slot)));
     }
     return slot.release();
 }
@@ -289,7 +289,7 @@ void Engine::drop(Slot& slot) noexcept {
             dropped.sequence = wait.sequence;
             dropped.data = std::move(wait.text);
         } else {
-            mailboxes_->unsubscribe(wait, wait.name);
+            mailboxes_->unsubscribe(wait);
         }
         dropped.name = std::move(wait.name);
     } else if (slot.kind == StepKind::child) {

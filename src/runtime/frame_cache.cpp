@@ -26,8 +26,8 @@ FrameCache::Promise::~Promise() {
     const MutexLock lock{cache_.mutex_};
     for (const auto& instance : promised_) {
         const auto found = cache_.index_.find(instance);
-        if (found != cache_.index_.end() && found->second->promised > 0) {
-            --found->second->promised;
+        if (found != cache_.index_.end() && (*found)->promised > 0) {
+            --(*found)->promised;
         }
     }
 }
@@ -38,12 +38,12 @@ std::optional<CachedHistory> FrameCache::Promise::lookup(std::string_view instan
     if (found == cache_.index_.end()) {
         return std::nullopt;
     }
-    ++found->second->promised;
+    ++(*found)->promised;
     promised_.emplace_back(instance);
-    const auto& execution = *found->second->frame.execution;
+    const auto& execution = *(*found)->frame.execution;
     return CachedHistory{.execution_id = execution.execution_id(),
                          .last_event_id = execution.last_event_id(),
-                         .incarnation = found->second->frame.incarnation};
+                         .incarnation = (*found)->frame.incarnation};
 }
 
 std::optional<Frame> FrameCache::take(const std::string& instance, std::uint64_t execution_id) {
@@ -54,7 +54,7 @@ std::optional<Frame> FrameCache::take(const std::string& instance, std::uint64_t
         if (found == index_.end()) {
             return std::nullopt;
         }
-        unlink(found->second, taken);
+        unlink(*found, taken);
     }
     auto& frame = taken.front().frame;
     if (frame.execution->execution_id() != execution_id) {
@@ -79,10 +79,10 @@ void FrameCache::put(Frame frame) {
         const MutexLock lock{mutex_};
         const std::string_view key = victims.front().frame.execution->instance();
         if (const auto found = index_.find(key); found != index_.end()) {
-            unlink(found->second, superseded);
+            unlink(*found, superseded);
         }
         order_.splice(order_.end(), victims);
-        index_.emplace(key, std::prev(order_.end()));
+        index_.insert(std::prev(order_.end()));
         bytes_ += bytes;
         shrink(victims);
     }
@@ -91,7 +91,7 @@ void FrameCache::put(Frame frame) {
 }
 
 void FrameCache::unlink(Order::iterator entry, Victims& victims) {
-    index_.erase(entry->frame.execution->instance());
+    index_.erase(entry);
     bytes_ -= entry->bytes;
     victims.splice(victims.end(), order_, entry);
 }

@@ -15,13 +15,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -96,6 +97,24 @@ class FrameCache {
     using Order = std::list<Entry>; // least recently used first
     using Victims = Order;
 
+    // By the instance ids inside the executions.
+    static std::string_view id_of(std::string_view id) noexcept { return id; }
+    static std::string_view id_of(Order::iterator entry) noexcept {
+        return entry->frame.execution->instance();
+    }
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(const auto& key) const noexcept {
+            return std::hash<std::string_view>{}(id_of(key));
+        }
+    };
+    struct Equal {
+        using is_transparent = void;
+        bool operator()(const auto& a, const auto& b) const noexcept {
+            return id_of(a) == id_of(b);
+        }
+    };
+
     void unlink(Order::iterator entry, Victims& victims) DURABLE_REQUIRES(mutex_);
     void shrink(Victims& victims) DURABLE_REQUIRES(mutex_);
     void destroy(Victims& victims, std::string_view reason) const;
@@ -105,8 +124,7 @@ class FrameCache {
     Bounds bounds_;
     mutable Mutex mutex_;
     Order order_ DURABLE_GUARDED_BY(mutex_);
-    // Keys are views of the instance ids inside the executions.
-    std::unordered_map<std::string_view, Order::iterator> index_ DURABLE_GUARDED_BY(mutex_);
+    std::unordered_set<Order::iterator, Hash, Equal> index_ DURABLE_GUARDED_BY(mutex_);
     std::size_t bytes_ DURABLE_GUARDED_BY(mutex_) = 0;
 };
 

@@ -236,13 +236,12 @@ void Ledger::record_execution(Instance& instance, const op::CommitTurn& commit) 
         execution.output = commit.metadata.output
                                ? std::make_unique<std::string>(*commit.metadata.output)
                                : nullptr;
-        execution.completed_at =
-            execution.status == ExecutionStatus::running ? std::nullopt : std::optional{at_};
+        execution.set_completed_at(
+            execution.status == ExecutionStatus::running ? std::nullopt : std::optional{at_});
     }
 }
 
 void Ledger::append(Execution& execution, const std::vector<NewEvent>& events) {
-    execution.history.reserve(events.size());
     for (const auto& event : events) {
         execution.history.append(event.id, event.text);
     }
@@ -388,8 +387,9 @@ void Ledger::run(op::QuarantineText& operation) {
 
 // An id that only a message or an activity mentioned is forgotten with the last of them.
 void Ledger::drop_if_unused(Instance& instance) {
-    if (!instance.exists() && instance.executions.empty() && instance.first_message == nullptr &&
-        instance.work == nullptr && instance.lease == nullptr && !instance.extras &&
+    const auto& inbox = instance.inbox();
+    if (!instance.exists() && instance.executions.empty() && inbox.first == nullptr &&
+        inbox.work == nullptr && inbox.lease == nullptr && !instance.extras &&
         instance.place == Instance::Place::idle) {
         instances.erase(instance);
     }

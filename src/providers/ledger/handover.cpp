@@ -15,7 +15,7 @@ Duration left_after(Duration left, Duration elapsed) {
 void take_turn_over(Ledger& ledger, const Handover::Turn& turn, SteadyInstant until) {
     const auto token = Token::parse(turn.lock_token);
     auto* instance = ledger.instances.find(turn.instance);
-    if (!token || instance == nullptr || instance->lease != nullptr) {
+    if (!token || instance == nullptr || instance->inbox().lease != nullptr) {
         return;
     }
     TurnLease lease{.token = *token, .until = until};

@@ -3,101 +3,215 @@
 #include "providers/ledger/shorthand.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
 
 namespace durable::ledger {
 
 namespace {
 
-constexpr std::size_t exact_below = 4096;
 constexpr std::uint64_t most_bytes = ~std::uint64_t{0} >> 1U; // what fits beside one flag
+constexpr unsigned varint_bits = 7;
+constexpr unsigned varint_more = 0x80;
 
-std::size_t roomy(std::size_t needed, std::size_t capacity) {
-    return needed <= exact_below ? needed : std::max(needed, capacity + capacity / 2);
+// Most histories are small and never grow again: no more than the allocator would round up to.
+// Large ones grow by half, so that appending costs the same however much there is.
+std::size_t capacity_for(std::size_t used) {
+    constexpr std::size_t exact_below = 4096;
+    constexpr std::size_t grain = 16;
+    constexpr std::size_t header = 8;
+    if (used == 0) {
+        return 0;
+    }
+    const auto step = used <= exact_below ? grain : std::bit_floor(used - 1) / 2;
+    const auto shift = used <= exact_below ? header : 0;
+    return (used + shift + step - 1) / step * step - shift;
+}
+
+std::size_t varint_size(std::uint64_t value) {
+    std::size_t size = 1;
+    while (value >= varint_more) {
+        value >>= varint_bits;
+        ++size;
+    }
+    return size;
+}
+
+void append_varint(std::string& out, std::uint64_t value) {
+    for (; value >= varint_more; value >>= varint_bits) {
+        out += static_cast<char>(value | varint_more);
+    }
+    out += static_cast<char>(value);
+}
+
+// Reads from `at` in the direction of `step` and moves it past the number.
+std::uint64_t read_varint(const char* block, std::size_t& at, int step) {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += varint_bits) {
+        const auto byte = static_cast<unsigned char>(block[at]);
+        at += static_cast<std::size_t>(step);
+        value |= static_cast<std::uint64_t>(byte & (varint_more - 1U)) << shift;
+        if (byte < varint_more) {
+            return value;
+        }
+    }
 }
 
 } // namespace
 
+HistoryLog::HistoryLog(const HistoryLog& other)
+    : used_{other.used_}, count_{other.count_}, bytes_{other.bytes_}, ascending_{other.ascending_} {
+    if (used_ > 0) {
+        block_ = std::make_unique_for_overwrite<char[]>(capacity_for(used_));
+        std::memcpy(block_.get(), other.block_.get(), used_);
+    }
+}
+
+void HistoryLog::swap(HistoryLog& other) noexcept {
+    std::swap(block_, other.block_);
+    std::swap(used_, other.used_);
+    std::swap(count_, other.count_);
+    const auto bytes = bytes_;
+    const auto ascending = ascending_;
+    bytes_ = other.bytes_;
+    ascending_ = other.ascending_;
+    other.bytes_ = bytes & most_bytes;
+    other.ascending_ = ascending;
+}
+
+bool HistoryLog::operator==(const HistoryLog& other) const noexcept {
+    return used_ == other.used_ && count_ == other.count_ &&
+           (used_ == 0 || std::memcmp(block_.get(), other.block_.get(), used_) == 0);
+}
+
+HistoryLog::Event HistoryLog::event_at(std::size_t begin) const noexcept {
+    Event event{.begin = begin, .text = begin};
+    event.id = read_varint(block_.get(), event.text, 1);
+    event.size = read_varint(block_.get(), event.text, 1);
+    event.end = event.text + event.size;
+    event.end += varint_size(event.end - begin);
+    return event;
+}
+
+HistoryLog::Event HistoryLog::event_before(std::size_t end) const noexcept {
+    auto at = end - 1;
+    const auto size = read_varint(block_.get(), at, -1);
+    return event_at(at + 1 - size);
+}
+
 std::uint64_t HistoryLog::last_id() const noexcept {
-    if (events_.empty()) {
+    if (empty()) {
         return 0;
     }
-    return ascending_ ? events_.back().id : std::ranges::max(events_, {}, &Event::id).id;
-}
-
-std::size_t HistoryLog::index_of(std::uint64_t id) const noexcept {
-    if (ascending_ && (events_.empty() || id > events_.back().id)) {
-        return events_.size();
+    if (ascending_) {
+        return event_before(used_).id;
     }
-    const auto found = ascending_ ? std::ranges::lower_bound(events_, id, {}, &Event::id)
-                                  : std::ranges::find(events_, id, &Event::id);
-    const auto index = static_cast<std::size_t>(found - events_.begin());
-    return found != events_.end() && found->id == id ? index : events_.size();
+    std::uint64_t largest = 0;
+    for (std::size_t at = 0; at < used_;) {
+        const auto event = event_at(at);
+        largest = std::max(largest, event.id);
+        at = event.end;
+    }
+    return largest;
 }
 
-bool HistoryLog::contains(std::uint64_t id) const noexcept {
-    return index_of(id) < events_.size();
+std::optional<HistoryLog::Event> HistoryLog::lookup(std::uint64_t id) const noexcept {
+    if (empty()) {
+        return std::nullopt;
+    }
+    if (const auto first = event_at(0); first.id == id) {
+        return first;
+    }
+    for (auto end = used_; end > 0;) {
+        const auto event = event_before(end);
+        if (event.id == id) {
+            return event;
+        }
+        if (ascending_ && event.id < id) {
+            break;
+        }
+        end = event.begin;
+    }
+    return std::nullopt;
 }
 
-void HistoryLog::expand_to(std::string& out, std::size_t index) const {
-    const auto begin = index == 0 ? 0 : events_[index - 1].end;
-    append_expanded(out, std::string_view{text_}.substr(begin, events_[index].end - begin));
+void HistoryLog::expand_to(std::string& out, const Event& event) const {
+    append_expanded(out, std::string_view{block_.get() + event.text, event.size});
 }
 
 std::string HistoryLog::find(std::uint64_t id) const {
     std::string text;
-    if (const auto index = index_of(id); index < events_.size()) {
-        expand_to(text, index);
+    if (const auto event = lookup(id)) {
+        expand_to(text, *event);
     }
     return text;
 }
 
-void HistoryLog::reserve(std::size_t events) {
-    const auto count = events_.size() + events;
-    if (count > events_.capacity()) {
-        events_.reserve(count <= exact_below / sizeof(Event)
-                            ? count
-                            : std::max(count, events_.capacity() + events_.capacity() / 2));
-    }
-}
-
 void HistoryLog::append(std::uint64_t id, std::string_view text) {
     static thread_local std::string shorthand; // reused: an append allocates what it keeps
+    static thread_local std::string entry;
     shorthand.clear();
     append_shorthand(shorthand, text);
+    entry.clear();
+    append_varint(entry, id);
+    append_varint(entry, shorthand.size());
+    entry += shorthand;
+    const auto size = entry.size();
+    append_varint(entry, size);
+    std::reverse(entry.begin() + static_cast<std::ptrdiff_t>(size), entry.end());
 
-    ascending_ = ascending_ && (events_.empty() || id > events_.back().id);
-    const auto needed = text_.size() + shorthand.size();
-    if (needed > text_.capacity()) {
-        text_.reserve(roomy(needed, text_.capacity()));
+    ascending_ = ascending_ && (empty() || id > last_id());
+    const auto needed = used_ + entry.size();
+    if (capacity_for(needed) != capacity_for(used_)) {
+        auto larger = std::make_unique_for_overwrite<char[]>(capacity_for(needed));
+        if (used_ > 0) {
+            std::memcpy(larger.get(), block_.get(), used_);
+        }
+        block_ = std::move(larger);
     }
-    text_ += shorthand;
-    events_.push_back({.id = id, .end = text_.size()});
+    std::memcpy(block_.get() + used_, entry.data(), entry.size());
+    used_ = needed;
+    ++count_;
     bytes_ = (bytes_ + text.size()) & most_bytes;
 }
 
 EventTexts HistoryLog::after(std::uint64_t id) const {
     EventTexts copy;
-    const auto add = [&](std::size_t index) {
-        expand_to(copy.text, index);
+    const auto add = [&](const Event& event) {
+        expand_to(copy.text, event);
         copy.ends.push_back(copy.text.size());
         copy.text += '\n';
     };
-    if (ascending_) { // costs what is new, however much there is
-        const auto first = std::ranges::upper_bound(events_, id, {}, &Event::id);
-        const auto skipped = static_cast<std::size_t>(first - events_.begin());
-        copy.ends.reserve(events_.size() - skipped);
-        if (skipped == 0) {
-            copy.text.reserve(bytes_ + events_.size());
-        }
-        for (auto index = skipped; index < events_.size(); ++index) {
-            add(index);
+    if (!ascending_) {
+        for (const auto& event : sorted()) {
+            if (event.id > id) {
+                add(event);
+            }
         }
         return copy;
     }
-    for (const auto index : order()) {
-        if (events_[index].id > id) {
-            add(index);
+    std::size_t from = 0;
+    std::size_t wanted = count_;
+    if (id > 0) { // costs what is new, however much there is
+        from = used_;
+        wanted = 0;
+        while (from > 0) {
+            const auto event = event_before(from);
+            if (event.id <= id) {
+                break;
+            }
+            from = event.begin;
+            ++wanted;
         }
+    } else {
+        copy.text.reserve(bytes_ + count_);
+    }
+    copy.ends.reserve(wanted);
+    while (from < used_) {
+        const auto event = event_at(from);
+        add(event);
+        from = event.end;
     }
     return copy;
 }
@@ -105,24 +219,27 @@ EventTexts HistoryLog::after(std::uint64_t id) const {
 void HistoryLog::overwrite(std::uint64_t id, std::string_view text) {
     HistoryLog changed;
     std::string kept;
-    for (std::size_t index = 0; index < events_.size(); ++index) {
+    for (std::size_t at = 0; at < used_;) {
+        const auto event = event_at(at);
         kept.clear();
-        expand_to(kept, index);
-        changed.append(events_[index].id, events_[index].id == id ? text : kept);
+        expand_to(kept, event);
+        changed.append(event.id, event.id == id ? text : kept);
+        at = event.end;
     }
-    *this = std::move(changed);
+    swap(changed);
 }
 
-std::vector<std::size_t> HistoryLog::order() const {
-    std::vector<std::size_t> indexes;
-    indexes.reserve(events_.size());
-    for (std::size_t index = 0; index < events_.size(); ++index) {
-        indexes.push_back(index);
+std::vector<HistoryLog::Event> HistoryLog::sorted() const {
+    std::vector<Event> events;
+    events.reserve(count_);
+    for (std::size_t at = 0; at < used_;) {
+        events.push_back(event_at(at));
+        at = events.back().end;
     }
     if (!ascending_) {
-        std::ranges::sort(indexes, {}, [this](std::size_t index) { return events_[index].id; });
+        std::ranges::sort(events, {}, &Event::id);
     }
-    return indexes;
+    return events;
 }
 
 } // namespace durable::ledger

@@ -1,11 +1,17 @@
 // HistoryLog: the events of one execution as raw JSON, in shorthand, in one block of memory.
 //
 // Append only: nothing reads or judges what is already there. Ids usually ascend; when they do not,
-// readers still get the events by ascending id.
+// readers still get the events by ascending id. The block can be walked from both ends, so that the
+// newest events cost what they are and not what is before them:
+//
+//     id, length (varints) | the text in shorthand | size of all that (a varint, backwards)
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,18 +32,26 @@ struct EventTexts {
 
 class HistoryLog {
  public:
-    bool operator==(const HistoryLog&) const = default;
+    HistoryLog() = default;
+    HistoryLog(const HistoryLog& other);
+    HistoryLog(HistoryLog&& other) noexcept { swap(other); }
+    HistoryLog& operator=(HistoryLog other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~HistoryLog() = default;
 
-    [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }
-    [[nodiscard]] bool empty() const noexcept { return events_.empty(); }
+    bool operator==(const HistoryLog& other) const noexcept;
+
+    [[nodiscard]] std::size_t size() const noexcept { return count_; }
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; } // of the texts in full
     [[nodiscard]] std::uint64_t last_id() const noexcept; // the largest; 0 when empty
 
-    [[nodiscard]] bool contains(std::uint64_t id) const noexcept;
+    // Quick for the first event and for the newest ones.
+    [[nodiscard]] bool contains(std::uint64_t id) const noexcept { return lookup(id).has_value(); }
     [[nodiscard]] std::string find(std::uint64_t id) const; // empty when unknown
 
-    // Makes room for that many more, exactly while small: most histories never grow again.
-    void reserve(std::size_t events);
     void append(std::uint64_t id, std::string_view text); // the id is new
 
     [[nodiscard]] EventTexts after(std::uint64_t id) const;
@@ -49,26 +63,32 @@ class HistoryLog {
     template <class Fn>
     void for_each(Fn&& fn) const {
         std::string text;
-        for (const auto index : order()) {
+        for (const auto& event : sorted()) {
             text.clear();
-            expand_to(text, index);
-            fn(events_[index].id, std::string_view{text});
+            expand_to(text, event);
+            fn(event.id, std::string_view{text});
         }
     }
 
  private:
     struct Event {
-        std::uint64_t id;
-        std::uint64_t end; // in text_
-        bool operator==(const Event&) const = default;
+        std::uint64_t id = 0;
+        std::size_t begin = 0; // of its entry in the block
+        std::size_t text = 0;
+        std::size_t size = 0; // of the text
+        std::size_t end = 0;
     };
 
-    void expand_to(std::string& out, std::size_t index) const;
-    [[nodiscard]] std::size_t index_of(std::uint64_t id) const noexcept; // size() when unknown
-    [[nodiscard]] std::vector<std::size_t> order() const;
+    void swap(HistoryLog& other) noexcept;
+    [[nodiscard]] Event event_at(std::size_t begin) const noexcept;
+    [[nodiscard]] Event event_before(std::size_t end) const noexcept;
+    [[nodiscard]] std::optional<Event> lookup(std::uint64_t id) const noexcept;
+    [[nodiscard]] std::vector<Event> sorted() const;
+    void expand_to(std::string& out, const Event& event) const;
 
-    std::string text_;          // in shorthand
-    std::vector<Event> events_; // in order of arrival
+    std::unique_ptr<char[]> block_; // its size follows from used_
+    std::size_t used_ = 0;
+    std::size_t count_ = 0;
     std::uint64_t bytes_ : 63 = 0;
     bool ascending_ : 1 = true;
 };

@@ -14,7 +14,7 @@ ExecutionImage image_of(const Execution& execution) {
             .recorded = execution.recorded,
             .status = execution.status,
             .started_at = execution.started_at,
-            .completed_at = execution.completed_at,
+            .completed_at = execution.completed_at(),
             .output = execution.output ? std::optional{*execution.output} : std::nullopt,
             .pinned = execution.pinned != nullptr ? std::optional{*execution.pinned} : std::nullopt,
             .history = execution.history};
@@ -123,7 +123,7 @@ InstanceImage image_of(const Instance& instance) {
     InstanceImage image{.id = *instance.id,
                         .incarnation = instance.incarnation,
                         .revision = instance.revision,
-                        .hidden_until = instance.hidden_until};
+                        .hidden_until = instance.inbox().hidden_until};
     if (instance.exists()) {
         image.row = row_of(instance);
     }
@@ -139,11 +139,11 @@ InstanceImage image_of(const Instance& instance) {
                                      .last_updated_at_ms = change.last_updated_at_ms};
         }
     }
-    for (const auto* message = instance.first_message; message != nullptr;
+    for (const auto* message = instance.inbox().first; message != nullptr;
          message = message->next) {
         image.messages.push_back(image_of(*message));
     }
-    for (const auto* entry = instance.work; entry != nullptr; entry = entry->next) {
+    for (const auto* entry = instance.inbox().work; entry != nullptr; entry = entry->next) {
         image.work.push_back(image_of(*entry));
     }
     std::ranges::sort(image.work, {}, [](const WorkImage& work) { return work.work.seq; });
@@ -159,8 +159,8 @@ std::vector<std::string> touched(Ledger& ledger, const Record& record) {
 bool settled(const Instance& instance) {
     const auto* current = instance.exists() ? instance.current() : nullptr;
     return current != nullptr && current->status != ExecutionStatus::running &&
-           instance.first_message == nullptr && instance.work == nullptr &&
-           instance.lease == nullptr;
+           instance.inbox().first == nullptr && instance.inbox().work == nullptr &&
+           instance.inbox().lease == nullptr;
 }
 
 // ---- The ledger's side
@@ -197,7 +197,7 @@ void Ledger::restore(InstanceImage image, Instant now) {
         execution.recorded = stored.recorded;
         execution.status = stored.status;
         execution.started_at = stored.started_at;
-        execution.completed_at = stored.completed_at;
+        execution.set_completed_at(stored.completed_at);
         execution.output =
             stored.output ? std::make_unique<std::string>(*std::move(stored.output)) : nullptr;
         execution.pinned = stored.pinned ? instances.intern(*stored.pinned) : nullptr;

@@ -44,4 +44,22 @@ Extras& Instance::extra() {
     return *extras;
 }
 
+const Inbox& Instance::inbox() const noexcept {
+    static const Inbox nothing;
+    return under_way ? *under_way : nothing;
+}
+
+Inbox& Instance::open_inbox() {
+    if (!under_way) {
+        under_way = std::make_unique<Inbox>();
+    }
+    return *under_way;
+}
+
+void Instance::close_inbox() noexcept {
+    if (under_way && under_way->unused()) {
+        under_way.reset();
+    }
+}
+
 } // namespace durable::ledger

@@ -29,7 +29,7 @@ struct WorkEntry; // work_queue.hpp
 struct Message {
     enum class Place : std::uint8_t {
         delayed, // in the heap of delayed messages
-        visible, // in Instance::visible
+        visible, // in Inbox::visible
         parked,  // likewise, and in the heap of those that may expire
     };
 
@@ -60,12 +60,37 @@ struct TurnLease {
 struct Execution {
     std::uint64_t id = 0;
     bool recorded = false; // false: it has history, but no commit ever named it
+    bool completed = false;
     ExecutionStatus status = ExecutionStatus::running;
     Instant started_at;
-    std::optional<Instant> completed_at;
+    Instant ended_at; // when completed
     std::unique_ptr<std::string> output;
     const Version* pinned = nullptr; // interned
     HistoryLog history;
+
+    [[nodiscard]] std::optional<Instant> completed_at() const noexcept {
+        return completed ? std::optional{ended_at} : std::nullopt;
+    }
+    void set_completed_at(std::optional<Instant> at) noexcept {
+        completed = at.has_value();
+        ended_at = at.value_or(Instant{});
+    }
+};
+
+// What is under way. Most instances wait for something else: they have none.
+struct Inbox {
+    Message* first = nullptr; // ascending by seq
+    Message* last = nullptr;
+    std::vector<Message*> visible; // in order of becoming visible; sorted by a fetch
+    Seq first_visible = 0;         // the lowest of them
+    Instant hidden_until;          // the default: never was, or a commit has ended it
+    TurnLease* lease = nullptr;
+    WorkEntry* work = nullptr;        // its items in the worker queue
+    std::uint32_t visible_starts = 0; // visible messages that can start it
+
+    [[nodiscard]] bool unused() const noexcept {
+        return first == nullptr && hidden_until == Instant{} && lease == nullptr && work == nullptr;
+    }
 };
 
 // The parts that few instances use.
@@ -108,17 +133,10 @@ struct Instance {
     std::vector<Execution> executions; // ascending by id
     std::unique_ptr<Extras> extras;
 
-    Message* first_message = nullptr; // ascending by seq
-    Message* last_message = nullptr;
-    std::vector<Message*> visible; // in order of becoming visible; sorted by a fetch
-    Seq first_visible = 0;         // the lowest of them
-    Instant hidden_until;          // the default: never was, or a commit has ended it
-    TurnLease* lease = nullptr;
-    WorkEntry* work = nullptr; // its items in the worker queue
+    std::unique_ptr<Inbox> under_way; // see inbox()
 
     std::uint32_t slot = no_slot;        // in the heap of its place
     std::uint32_t status_slot = no_slot; // in the list of its status
-    std::uint32_t visible_starts = 0;    // visible messages that can start it
     Place place = Place::idle;
     bool hidden = false;
     Started started = Started::unknown; // does stored history start it? (only asked without a row)
@@ -136,6 +154,9 @@ struct Instance {
     // The highest recorded execution; 1 when there is none.
     [[nodiscard]] std::uint64_t latest_execution() const noexcept;
     [[nodiscard]] Extras& extra();
+    [[nodiscard]] const Inbox& inbox() const noexcept; // an empty one when there is none
+    [[nodiscard]] Inbox& open_inbox();                 // made when missing
+    void close_inbox() noexcept;                       // if nothing is under way any more
 };
 
 } // namespace durable::ledger

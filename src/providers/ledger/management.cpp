@@ -24,7 +24,7 @@ bool continues(const Instance& instance) {
     if (current == nullptr || current->status != ExecutionStatus::continued_as_new) {
         return false;
     }
-    for (const auto* message = instance.first_message; message != nullptr;
+    for (const auto* message = instance.inbox().first; message != nullptr;
          message = message->next) {
         if (message->kind == kind_of<work::ContinueAsNew>) {
             return true;
@@ -38,7 +38,7 @@ bool completed_before(const Instance& instance, const std::optional<Instant>& li
         return true;
     }
     const auto* current = instance.current();
-    return current != nullptr && current->completed_at && *current->completed_at < *limit;
+    return current != nullptr && current->completed && current->ended_at < *limit;
 }
 
 void count(DeleteInstanceResult& result, const Instance& instance) {
@@ -47,11 +47,11 @@ void count(DeleteInstanceResult& result, const Instance& instance) {
         result.executions_deleted += execution.recorded ? 1U : 0U;
         result.events_deleted += execution.history.size();
     }
-    for (const auto* message = instance.first_message; message != nullptr;
+    for (const auto* message = instance.inbox().first; message != nullptr;
          message = message->next) {
         ++result.queue_messages_deleted;
     }
-    for (const auto* entry = instance.work; entry != nullptr; entry = entry->next) {
+    for (const auto* entry = instance.inbox().work; entry != nullptr; entry = entry->next) {
         ++result.queue_messages_deleted;
     }
 }
@@ -197,7 +197,7 @@ prune(Ledger& ledger, const std::string& instance, const PruneOptions& options, 
         const auto among_newest = kept++ < options.keep_last.value_or(0);
         const auto too_young =
             options.completed_before &&
-            (!execution->completed_at || *execution->completed_at >= *options.completed_before);
+            (!execution->completed || execution->ended_at >= *options.completed_before);
         if (execution->id == known->current_execution ||
             execution->status == ExecutionStatus::running || among_newest || too_young) {
             continue;

@@ -232,7 +232,7 @@ execution_info(const Ledger& ledger, const std::string& instance, std::uint64_t 
                          .status = status_text(execution),
                          .output = output_of(execution),
                          .started_at = execution->started_at,
-                         .completed_at = execution->completed_at,
+                         .completed_at = execution->completed_at(),
                          .event_count = execution->history.size()};
 }
 

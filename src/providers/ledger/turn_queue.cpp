@@ -84,10 +84,10 @@ void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
     message.timer_id = added.timer_id;
 
     // Sequence numbers ascend, so the end of the list is the right place.
-    message.previous = instance.last_message;
-    (instance.last_message != nullptr ? instance.last_message->next : instance.first_message) =
-        &message;
-    instance.last_message = &message;
+    auto& inbox = instance.open_inbox();
+    message.previous = inbox.last;
+    (inbox.last != nullptr ? inbox.last->next : inbox.first) = &message;
+    inbox.last = &message;
 
     if (is_timer(added.kind)) {
         timers_.insert(&message);
@@ -102,14 +102,15 @@ void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
 
 void TurnQueue::show(Message& message) {
     auto& instance = *message.instance;
+    auto& inbox = instance.open_inbox();
     message.place = Message::Place::visible;
-    const auto lowest = instance.visible.empty() || message.seq < instance.first_visible;
-    instance.visible.push_back(&message);
+    const auto lowest = inbox.visible.empty() || message.seq < inbox.first_visible;
+    inbox.visible.push_back(&message);
     if (lowest) {
-        instance.first_visible = message.seq;
+        inbox.first_visible = message.seq;
     }
     if (starts_instance(message.kind)) {
-        ++instance.visible_starts;
+        ++inbox.visible_starts;
     }
 
     switch (instance.place) {
@@ -136,11 +137,11 @@ void TurnQueue::show(Message& message) {
     }
 }
 
-// Takes the message out of everything except Instance::visible and messages_.
+// Takes the message out of everything except Inbox::visible and messages_.
 void TurnQueue::forget(Message& message) {
-    auto& instance = *message.instance;
-    (message.previous != nullptr ? message.previous->next : instance.first_message) = message.next;
-    (message.next != nullptr ? message.next->previous : instance.last_message) = message.previous;
+    auto& inbox = message.instance->open_inbox();
+    (message.previous != nullptr ? message.previous->next : inbox.first) = message.next;
+    (message.next != nullptr ? message.next->previous : inbox.last) = message.previous;
     switch (message.place) {
     case Message::Place::delayed:
         delayed_.erase(message);
@@ -152,7 +153,7 @@ void TurnQueue::forget(Message& message) {
         break;
     }
     if (message.place != Message::Place::delayed && starts_instance(message.kind)) {
-        --instance.visible_starts;
+        --inbox.visible_starts;
     }
     if (is_timer(message.kind)) {
         const auto [first, last] = timers_.equal_range(&message);
@@ -163,12 +164,16 @@ void TurnQueue::forget(Message& message) {
 
 // Drops doomed messages from the visible ones and gives unused memory back.
 void TurnQueue::compact(Instance& instance) {
-    std::erase_if(instance.visible, [](const Message* message) { return message->doomed; });
-    if (instance.visible.empty()) {
-        std::vector<Message*>{}.swap(instance.visible);
+    if (instance.inbox().visible.empty()) {
         return;
     }
-    instance.first_visible = (*std::ranges::min_element(instance.visible, {}, &Message::seq))->seq;
+    auto& inbox = instance.open_inbox();
+    std::erase_if(inbox.visible, [](const Message* message) { return message->doomed; });
+    if (inbox.visible.empty()) {
+        std::vector<Message*>{}.swap(inbox.visible);
+        return;
+    }
+    inbox.first_visible = (*std::ranges::min_element(inbox.visible, {}, &Message::seq))->seq;
 }
 
 void TurnQueue::remove(Instance& instance, std::span<const Seq> messages) {
@@ -185,7 +190,7 @@ void TurnQueue::remove(Instance& instance, std::span<const Seq> messages) {
 
 void TurnQueue::remove_all(Instance& instance) {
     std::vector<Seq> all;
-    for (const auto* message = instance.first_message; message != nullptr;
+    for (const auto* message = instance.inbox().first; message != nullptr;
          message = message->next) {
         all.push_back(message->seq);
     }
@@ -212,16 +217,17 @@ std::vector<Seq> TurnQueue::find_timers(const Instance& instance,
 // ---- Filing
 
 Instance::Place TurnQueue::place_of(Instance& instance) const {
-    if (instance.lease != nullptr && instance.lease->slot != no_slot) {
+    const auto& inbox = instance.inbox();
+    if (inbox.lease != nullptr && inbox.lease->slot != no_slot) {
         return Instance::Place::leased;
     }
     if (instance.hidden) {
         return Instance::Place::hidden;
     }
-    if (instance.visible.empty()) {
+    if (inbox.visible.empty()) {
         return Instance::Place::idle;
     }
-    if (instance.exists() || instance.visible_starts > 0) {
+    if (instance.exists() || inbox.visible_starts > 0) {
         return Instance::Place::ready;
     }
     if (instance.started == Instance::Started::unknown) {
@@ -245,7 +251,7 @@ void TurnQueue::leave(Instance& instance) {
         hidden_.erase(instance);
         break;
     case Instance::Place::parked:
-        for (auto* message : instance.visible) {
+        for (auto* message : instance.inbox().visible) {
             if (message->place == Message::Place::parked) {
                 parked_.erase(*message);
                 message->place = Message::Place::visible;
@@ -269,21 +275,23 @@ void TurnQueue::file(Instance& instance) {
     instance.place = place_of(instance);
     switch (instance.place) {
     case Instance::Place::ready:
-        ready_[pinned_version(instance)].push(instance, key_of(instance.first_visible));
+        ready_[pinned_version(instance)].push(instance, key_of(instance.inbox().first_visible));
         if (listener_ != nullptr) {
             listener_->turn_ready(pinned_version(instance));
         }
         break;
     case Instance::Place::hidden:
-        hidden_.push(instance, key_of(instance.hidden_until));
+        hidden_.push(instance, key_of(instance.inbox().hidden_until));
         break;
     case Instance::Place::parked:
-        for (auto* message : instance.visible) {
+        for (auto* message : instance.inbox().visible) {
             message->place = Message::Place::parked;
             parked_.push(*message, key_of(message->visible_at));
         }
         break;
     case Instance::Place::idle:
+        instance.close_inbox();
+        break;
     case Instance::Place::leased:
         break;
     }
@@ -292,18 +300,20 @@ void TurnQueue::file(Instance& instance) {
 void TurnQueue::refile_after_removal(Instance& instance) {
     // What is still parked stays where it is: going through all of it again for every message that
     // expires would cost the square of their number.
-    if (instance.place != Instance::Place::parked || instance.visible.empty()) {
+    if (instance.place != Instance::Place::parked || instance.inbox().visible.empty()) {
         file(instance);
     }
 }
 
 void TurnQueue::hide(Instance& instance, Instant until) {
-    instance.hidden_until = until;
+    instance.open_inbox().hidden_until = until;
     instance.hidden = true;
 }
 
 void TurnQueue::reveal(Instance& instance) {
-    instance.hidden_until = {};
+    if (instance.under_way) {
+        instance.under_way->hidden_until = {};
+    }
     instance.hidden = false;
 }
 
@@ -365,8 +375,9 @@ Instance* TurnQueue::first_ready(const std::optional<CapabilityFilter>& filter) 
         return nullptr;
     }
     auto& instance = best->top();
-    if (!std::ranges::is_sorted(instance.visible, {}, &Message::seq)) {
-        std::ranges::sort(instance.visible, {}, &Message::seq);
+    auto& visible = instance.open_inbox().visible;
+    if (!std::ranges::is_sorted(visible, {}, &Message::seq)) {
+        std::ranges::sort(visible, {}, &Message::seq);
     }
     return &instance;
 }
@@ -379,22 +390,23 @@ void TurnQueue::lease(Instance& instance, TurnLease granted) {
     const auto token = granted.token;
     auto& held = leases_[token] = std::move(granted);
     held.instance = &instance;
-    instance.lease = &held;
+    instance.open_inbox().lease = &held;
     leased_ += held.messages.size();
     lease_ends_.push(held, key_of(held.until));
     file(instance);
 }
 
 void TurnQueue::release(Instance& instance) {
-    if (instance.lease == nullptr) {
+    auto* lease = instance.inbox().lease;
+    if (lease == nullptr) {
         return;
     }
-    if (instance.lease->slot != no_slot) {
-        lease_ends_.erase(*instance.lease);
-        leased_ -= instance.lease->messages.size();
+    if (lease->slot != no_slot) {
+        lease_ends_.erase(*lease);
+        leased_ -= lease->messages.size();
     }
-    const auto token = instance.lease->token; // a copy: erasing destroys the original
-    instance.lease = nullptr;
+    instance.under_way->lease = nullptr;
+    const auto token = lease->token; // a copy: erasing destroys the original
     leases_.erase(token);
 }
 

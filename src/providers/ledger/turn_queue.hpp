@@ -1,7 +1,7 @@
 // TurnQueue: the orchestrator queue and the leases on instances, with the indexes that keep every
 // call independent of how much is waiting.
 //
-// Durable are the messages and Instance::hidden_until; where things stand in the indexes follows
+// Durable are the messages and Inbox::hidden_until; where things stand in the indexes follows
 // from them and from the time that `advance` was told last. An instance is *filed* by what it could
 // do next (Instance::Place). Whoever changes what that depends on says hold() before, file() after.
 

@@ -92,7 +92,7 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
     TurnOffer offer{.record = {.at = now.wall}, .item = OrchestrationItem{}};
     auto& item = *offer.item;
     op::FetchTurn fetch{.instance = *instance->id};
-    for (const auto* message : instance->visible) {
+    for (const auto* message : instance->inbox().visible) {
         auto decoded = decode_work_item(message->text.view());
         if (!decoded) { // P10
             offer.record.operation = op::Quarantine{.queue = Queue::orchestrator,
@@ -117,7 +117,7 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
 void take_turn(Ledger& ledger, TurnOffer& offer, const Token& token, SteadyInstant until) {
     auto& instance = ledger.instances.get(offer.item->instance);
     TurnLease lease{.token = token, .until = until};
-    for (const auto* message : instance.visible) {
+    for (const auto* message : instance.inbox().visible) {
         lease.messages.push_back(message->seq);
     }
     ledger.turns.lease(instance, std::move(lease));

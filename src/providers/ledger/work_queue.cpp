@@ -59,11 +59,12 @@ void WorkQueue::add(Instance& instance, const NewWork& added, Instant at) {
     entry.activity_id = added.activity.activity_id;
     entry.text = PackedText{added.text};
 
-    entry.next = instance.work;
-    if (instance.work != nullptr) {
-        instance.work->previous = &entry;
+    auto& inbox = instance.open_inbox();
+    entry.next = inbox.work;
+    if (inbox.work != nullptr) {
+        inbox.work->previous = &entry;
     }
-    instance.work = &entry;
+    inbox.work = &entry;
     activities_.insert(&entry);
 
     entry.group = &group(added.tag, added.session);
@@ -110,10 +111,12 @@ void WorkQueue::withdraw(WorkEntry& entry) {
 void WorkQueue::remove(WorkEntry& entry) {
     withdraw(entry);
     release(entry);
-    (entry.previous != nullptr ? entry.previous->next : entry.instance->work) = entry.next;
+    (entry.previous != nullptr ? entry.previous->next : entry.instance->open_inbox().work) =
+        entry.next;
     if (entry.next != nullptr) {
         entry.next->previous = entry.previous;
     }
+    entry.instance->close_inbox();
     const auto [first, last] = activities_.equal_range(&entry);
     activities_.erase(std::find(first, last, &entry));
 
@@ -128,8 +131,8 @@ void WorkQueue::remove(WorkEntry& entry) {
 }
 
 void WorkQueue::remove_all(Instance& instance) {
-    while (instance.work != nullptr) {
-        remove(*instance.work);
+    while (instance.inbox().work != nullptr) {
+        remove(*instance.inbox().work);
     }
 }
 
