@@ -20,6 +20,8 @@ ExitCode run_program(std::vector<std::string> arguments, std::ostream& out, std:
     const Console console{.out = out, .err = err, .result = result};
     add_bench(program, console);
     add_validate(program, console);
+    add_verify(program, console);
+    add_repair(program, console);
 
     std::ranges::reverse(arguments); // CLI11 takes them from the back
     try {

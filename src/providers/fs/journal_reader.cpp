@@ -251,6 +251,11 @@ class Reader {
 
 } // namespace
 
+std::optional<Lsn> lsn_of(std::string_view json) noexcept {
+    const auto numbers = numbers_of(json);
+    return numbers ? std::optional{numbers->lsn} : std::nullopt;
+}
+
 Result<JournalEnd> read_journal(Files& files,
                                 const std::string& directory,
                                 Lsn after,

@@ -50,6 +50,9 @@ struct JournalEnd {
     std::optional<Torn> torn;
 };
 
+// The number that a record begins with; nullopt: this is none.
+[[nodiscard]] std::optional<Lsn> lsn_of(std::string_view json) noexcept;
+
 // Passes every record after `after` to `each`, in order. Changes nothing.
 //   corrupt  a durable record is damaged or missing; the message names file and offset
 [[nodiscard]] Result<JournalEnd>

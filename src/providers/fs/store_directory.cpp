@@ -14,24 +14,28 @@ namespace durable::fs {
 namespace {
 
 constexpr std::string_view lock_name = "runtime.lock";
-constexpr std::string_view format_name = "FORMAT";
 
 bool is_missing(const FileError& error) {
     return error.code == std::errc::no_such_file_or_directory;
 }
 
-Result<std::unique_ptr<File>> take_lock(Files& files, const std::string& directory) {
-    const auto path = directory + "/" + std::string{lock_name};
-    DURABLE_TRY_ASSIGN(auto file, to_result(files.open(path, OpenMode::write_or_create)));
-    DURABLE_TRY_ASSIGN(const bool taken, to_result(file->try_lock()));
+Result<> lock_now(Files& files, const std::string& directory, File& file) {
+    DURABLE_TRY_ASSIGN(const bool taken, to_result(file.try_lock()));
     if (!taken) {
         // The holder wrote its number a moment after it took the lock: the file may be empty.
-        std::string holder = read_file(files, path).value_or("");
+        std::string holder = read_file(files, StoreLayout{directory}.lock()).value_or("");
         holder = holder.substr(0, holder.find('\n'));
         return fail(ErrorCode::unavailable,
                     "the store " + directory + " is in use by process " +
                         (holder.empty() ? "(unknown)" : holder));
     }
+    return {};
+}
+
+Result<std::unique_ptr<File>> take_lock(Files& files, const std::string& directory) {
+    DURABLE_TRY_ASSIGN(
+        auto file, to_result(files.open(StoreLayout{directory}.lock(), OpenMode::write_or_create)));
+    DURABLE_TRY(lock_now(files, directory, *file));
     // Never removed: a lock on a file without a name would exclude nobody.
     DURABLE_TRY(to_result(file->truncate(0)));
     DURABLE_TRY(to_result(write_at(*file, std::to_string(process_id()) + "\n", 0)));
@@ -50,9 +54,7 @@ Result<> make_format(Files& files, const std::string& directory) {
                     directory + " is not a store: it has no FORMAT file, but it has " +
                         foreign->name);
     }
-    return to_result(replace_file(files,
-                                  directory + "/" + std::string{format_name},
-                                  "{\"format\":" + std::to_string(format_version) + "}\n"));
+    return write_format(files, directory);
 }
 
 Result<> remove_temporary(Files& files, const std::string& directory) {
@@ -92,8 +94,24 @@ Result<StoreDirectory> StoreDirectory::open(Files& files, const std::string& pat
     return store;
 }
 
+Result<std::unique_ptr<File>> lock_for_reading(Files& files, const std::string& path) {
+    auto file = files.open(StoreLayout{path}.lock(), OpenMode::read);
+    if (!file) {
+        return is_missing(file.error()) ? Result<std::unique_ptr<File>>{nullptr}
+                                        : std::unexpected{to_error(std::move(file).error())};
+    }
+    DURABLE_TRY(lock_now(files, path, **file));
+    return *std::move(file);
+}
+
+Result<> write_format(Files& files, const std::string& path) {
+    return to_result(replace_file(files,
+                                  StoreLayout{path}.format(),
+                                  "{\"format\":" + std::to_string(format_version) + "}\n"));
+}
+
 Result<> check_format(Files& files, const std::string& path) {
-    const auto name = path + "/" + std::string{format_name};
+    const auto name = StoreLayout{path}.format();
     const auto text = read_file(files, name);
     if (!text) {
         return is_missing(text.error()) ? fail(ErrorCode::not_found, path + " has no FORMAT file")

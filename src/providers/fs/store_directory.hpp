@@ -22,25 +22,47 @@ namespace durable::fs {
 
 inline constexpr std::uint64_t format_version = 1;
 
+// Where the parts of a store are.
+struct StoreLayout {
+    std::string path;
+
+    [[nodiscard]] std::string lock() const { return path + "/runtime.lock"; }
+    [[nodiscard]] std::string format() const { return path + "/FORMAT"; }
+    [[nodiscard]] std::string journal() const { return path + "/journal"; }
+    [[nodiscard]] std::string checkpoint() const { return path + "/checkpoint"; }
+    [[nodiscard]] std::string packs() const { return path + "/packs"; }
+    [[nodiscard]] std::string instances() const { return path + "/instances"; }
+    [[nodiscard]] std::string quarantine() const { return path + "/quarantine"; }
+};
+
 class StoreDirectory {
  public:
     // Makes what is missing and takes the lock; see fs.hpp for the errors.
     [[nodiscard]] static Result<StoreDirectory> open(Files& files, const std::string& path);
 
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    [[nodiscard]] std::string journal() const { return path_ + "/journal"; }
-    [[nodiscard]] std::string checkpoint() const { return path_ + "/checkpoint"; }
-    [[nodiscard]] std::string packs() const { return path_ + "/packs"; }
-    [[nodiscard]] std::string instances() const { return path_ + "/instances"; }
-    [[nodiscard]] std::string quarantine() const { return path_ + "/quarantine"; }
+    [[nodiscard]] const std::string& path() const noexcept { return layout_.path; }
+    [[nodiscard]] std::string journal() const { return layout_.journal(); }
+    [[nodiscard]] std::string checkpoint() const { return layout_.checkpoint(); }
+    [[nodiscard]] std::string packs() const { return layout_.packs(); }
+    [[nodiscard]] std::string instances() const { return layout_.instances(); }
+    [[nodiscard]] std::string quarantine() const { return layout_.quarantine(); }
 
  private:
     StoreDirectory(std::string path, std::unique_ptr<File> lock)
-        : path_{std::move(path)}, lock_{std::move(lock)} {}
+        : layout_{std::move(path)}, lock_{std::move(lock)} {}
 
-    std::string path_;
+    StoreLayout layout_;
     std::unique_ptr<File> lock_; // the system gives it back when the process dies
 };
+
+// Keeps others out while somebody reads: the lock of an existing store, without writing anything.
+// nullptr: it has no lock file, so it was never opened.
+//   unavailable  a process has the store open; the message names it
+[[nodiscard]] Result<std::unique_ptr<File>> lock_for_reading(Files& files, const std::string& path);
+
+// Makes the directory a store of this version. The last thing to do for whoever makes one by hand:
+// without it nobody takes the directory for a store.
+[[nodiscard]] Result<> write_format(Files& files, const std::string& path);
 
 // Fails unless FORMAT is there and says something that this version understands.
 [[nodiscard]] Result<> check_format(Files& files, const std::string& path);

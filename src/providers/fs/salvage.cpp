@@ -1,0 +1,240 @@
+#include "providers/fs/salvage.hpp"
+
+#include "providers/fs/applicable.hpp"
+#include "providers/fs/checkpoint.hpp"
+#include "providers/fs/close_codec.hpp"
+#include "providers/fs/frame_scan.hpp"
+#include "providers/fs/image_codec.hpp"
+#include "providers/fs/record_codec.hpp"
+#include "providers/fs/segments.hpp"
+#include "providers/fs/store_directory.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace durable::fs {
+
+namespace {
+
+// Counters that fit the instances when the line that has them is damaged.
+ledger::RestImage counters_for(const std::vector<ledger::InstanceImage>& images) {
+    ledger::RestImage rest;
+    const auto cover = [](std::uint64_t& next, std::uint64_t used) {
+        next = std::max(next, used + 1);
+    };
+    for (const auto& image : images) {
+        cover(rest.next_incarnation, image.incarnation);
+        rest.revision = std::max(rest.revision, image.revision);
+        if (image.row) {
+            cover(rest.next_number, image.row->number);
+        }
+        for (const auto& waiting : image.messages) {
+            cover(rest.next_seq, waiting.message.seq);
+        }
+        for (const auto& waiting : image.work) {
+            cover(rest.next_seq, waiting.work.seq);
+        }
+    }
+    return rest;
+}
+
+class Salvor {
+ public:
+    Salvor(Files& files, const std::string& directory, Instant now)
+        : files_{files}, layout_{directory}, now_{now} {}
+
+    Salvaged run() {
+        take_checkpoint();
+        take_journal();
+        return std::move(found_);
+    }
+
+ private:
+    // nullopt: it could not be read, which is noted.
+    std::optional<std::string> read(const std::string& path) {
+        auto content = read_file(files_, path);
+        if (!content) {
+            found_.unread.push_back(content.error().text);
+            return std::nullopt;
+        }
+        return *std::move(content);
+    }
+
+    void
+    lose(const std::string& path, std::uint64_t offset, std::string_view bytes, std::string what) {
+        found_.remains.push_back(
+            {.path = path, .offset = offset, .bytes = std::string{bytes}, .what = std::move(what)});
+    }
+
+    // ---- The checkpoint
+
+    void take_checkpoint() {
+        const auto newest = newest_checkpoint(files_, layout_.checkpoint());
+        if (!newest) {
+            found_.unread.push_back(newest.error().message);
+            return;
+        }
+        found_.last = after_ = *newest;
+        if (after_ == 0) {
+            return;
+        }
+        const auto path = checkpoint_path(layout_.checkpoint(), after_);
+        const auto content = read(path);
+        if (!content) {
+            return;
+        }
+        std::size_t line = 0;
+        bool ended = false;
+        scan_frames(*content,
+                    {.whole =
+                         [&](std::string_view json, std::uint64_t offset) {
+                             ended = json.starts_with("{\"end\":");
+                             const bool header = json.starts_with("{\"checkpoint\":");
+                             if (!header && !ended) {
+                                 take_line(path, offset, json, line);
+                             }
+                             ++line;
+                         },
+                     .damaged =
+                         [&](std::string_view bytes, std::uint64_t offset) {
+                             lose(path, offset, bytes, "no whole line of a checkpoint");
+                         }});
+        if (!ended) {
+            lose(path, content->size(), {}, "the end of the checkpoint is missing");
+        }
+        found_.ledger->restore(rest_ ? *std::move(rest_) : counters_for(images_));
+        for (auto& image : images_) {
+            found_.ledger->restore(std::move(image), now_);
+        }
+        images_.clear();
+    }
+
+    void take_line(const std::string& path,
+                   std::uint64_t offset,
+                   std::string_view json,
+                   std::size_t line) {
+        if (auto image = decode_image(json)) {
+            if (!ids_.insert(image->id).second) {
+                lose(path, offset, json, "a second instance \"" + image->id + "\"");
+            } else {
+                images_.push_back(*std::move(image));
+            }
+            return;
+        }
+        auto rest = decode_rest(json);
+        if (rest && line <= 1 && !rest_) {
+            rest_ = *std::move(rest);
+            return;
+        }
+        lose(path, offset, json, decode_image(json).error().message);
+    }
+
+    // ---- The journal
+
+    void take_journal() {
+        const auto entries = files_.list(layout_.journal());
+        if (!entries) {
+            found_.unread.push_back(entries.error().text);
+            return;
+        }
+        for (const auto& entry : *entries) { // sorted by name: by number
+            if (segment_number(entry.name) == 0) {
+                continue;
+            }
+            const auto path = layout_.journal() + "/" + entry.name;
+            if (const auto content = read(path)) {
+                take_segment(path, *content);
+            }
+        }
+        settle_remains(UINT64_MAX);
+    }
+
+    void take_segment(const std::string& path, std::string_view content) {
+        scan_frames(content,
+                    {.whole = [&](std::string_view json,
+                                  std::uint64_t offset) { take_record(path, offset, json); },
+                     .damaged =
+                         [&](std::string_view bytes, std::uint64_t offset) {
+                             open_remains_.push_back({.path = path,
+                                                      .offset = offset,
+                                                      .bytes = std::string{bytes},
+                                                      .what = "no whole record"});
+                         }});
+    }
+
+    void take_record(const std::string& path, std::uint64_t offset, std::string_view json) {
+        const auto lsn = lsn_of(json);
+        if (!lsn) {
+            lose(path, offset, json, "a line without the number of a record");
+            return;
+        }
+        settle_remains(*lsn);
+        if (*lsn <= after_) {
+            return; // the checkpoint has it
+        }
+        if (*lsn <= found_.last) {
+            lose(path, offset, json, "record " + std::to_string(*lsn) + " is there twice");
+            return;
+        }
+        if (*lsn > found_.last + 1) {
+            found_.missing.push_back({.first = found_.last + 1, .last = *lsn - 1});
+        }
+        found_.last = *lsn;
+        if (is_close(json)) {
+            return; // leases are for processes that have gone
+        }
+        auto record = decode_record(json);
+        if (!record) {
+            lose(path, offset, json, record.error().message);
+            return;
+        }
+        auto& ledger = *found_.ledger;
+        if (!found_.complete()) {
+            if (auto why = why_not_applicable(ledger, *record)) {
+                found_.unapplied.push_back({.lsn = *lsn,
+                                            .instances = ledger::touched(ledger, *record),
+                                            .why = *std::move(why),
+                                            .json = std::string{json}});
+                return;
+            }
+        }
+        ledger.apply(*std::move(record));
+        ++found_.applied;
+    }
+
+    // What lies before a record that the checkpoint has, or its first successor, is not needed.
+    void settle_remains(Lsn next) {
+        for (auto& remains : open_remains_) {
+            if (next > after_ + 1) {
+                found_.remains.push_back(std::move(remains));
+            }
+        }
+        open_remains_.clear();
+    }
+
+    Files& files_;
+    const StoreLayout layout_;
+    const Instant now_;
+    Lsn after_ = 0;
+    std::optional<ledger::RestImage> rest_;
+    std::vector<ledger::InstanceImage> images_;
+    std::set<std::string, std::less<>> ids_; // of images_
+    std::vector<Remains> open_remains_;      // of the journal, before the next whole record
+    Salvaged found_;
+};
+
+} // namespace
+
+std::string Remains::text() const {
+    return path + ", byte " + std::to_string(offset) + ": " + std::to_string(bytes.size()) +
+           " bytes: " + what;
+}
+
+Salvaged salvage(Files& files, const std::string& directory, Instant now) {
+    return Salvor{files, directory, now}.run();
+}
+
+} // namespace durable::fs

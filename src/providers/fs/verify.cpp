@@ -1,0 +1,171 @@
+#include "providers/fs/verify.hpp"
+
+#include "base/try.hpp"
+#include "providers/fs/checkpoint.hpp"
+#include "providers/fs/close_codec.hpp"
+#include "providers/fs/record_codec.hpp"
+#include "providers/fs/salvage.hpp"
+#include "providers/fs/segments.hpp"
+#include "providers/fs/store_directory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::fs {
+
+namespace {
+
+Result<> load_checkpoint(Files& files, const StoreLayout& layout, Instant now, LoadedStore& store) {
+    auto& ledger = *store.ledger;
+    const CheckpointContent content{
+        .rest = [&](ledger::RestImage rest) -> Result<> {
+            ledger.restore(std::move(rest));
+            return {};
+        },
+        .instance = [&](ledger::InstanceImage image) -> Result<> {
+            if (ledger.instances.find(image.id) != nullptr) {
+                return fail(ErrorCode::corrupt,
+                            layout.checkpoint() + ": two instances are \"" + image.id + "\"");
+            }
+            ledger.restore(std::move(image), now);
+            ++store.checkpoint_instances;
+            return {};
+        }};
+    DURABLE_TRY_ASSIGN(const auto found, read_checkpoint(files, layout.checkpoint(), content));
+    store.checkpoint = found.lsn;
+    store.checkpoint_bytes = found.bytes;
+    return {};
+}
+
+Result<> apply(ledger::Ledger& ledger, const JournalRecord& stored) {
+    const auto damaged = [&](const Error& error) {
+        return fail(ErrorCode::corrupt,
+                    stored.path + ", byte " + std::to_string(stored.offset) + ": record " +
+                        std::to_string(stored.lsn) + ": " + error.message);
+    };
+    if (is_close(stored.json)) {
+        const auto close = decode_close(stored.json);
+        return close ? Result<>{} : damaged(close.error());
+    }
+    auto record = decode_record(stored.json);
+    if (!record) {
+        return damaged(record.error());
+    }
+    ledger.apply(*std::move(record));
+    return {};
+}
+
+void count(const ledger::Ledger& ledger, Verification& result) {
+    ledger.instances.for_each([&](const ledger::Instance& instance) {
+        ++(ledger::settled(instance) ? result.finished : result.live);
+        for (const auto* message = instance.inbox().first; message != nullptr;
+             message = message->next) {
+            ++result.messages;
+        }
+        for (const auto* work = instance.inbox().work; work != nullptr; work = work->next) {
+            ++result.activities;
+        }
+    });
+    result.quarantined = ledger.totals().quarantined;
+}
+
+void list_damage(const Salvaged& salvaged, std::vector<std::string>& damage) {
+    for (const auto& unread : salvaged.unread) {
+        damage.push_back("cannot be read: " + unread);
+    }
+    for (const auto& remains : salvaged.remains) {
+        damage.push_back(remains.text());
+    }
+    for (const auto& range : salvaged.missing) {
+        damage.push_back("records " + std::to_string(range.first) + " to " +
+                         std::to_string(range.last) + " are nowhere in the journal");
+    }
+    for (const auto& record : salvaged.unapplied) {
+        damage.push_back("record " + std::to_string(record.lsn) +
+                         " is whole, but does not fit what is left: " + record.why);
+    }
+}
+
+// What cannot be read is told by whoever needs the content.
+void count_segments(Files& files, const std::string& directory, Verification& result) {
+    const StoreLayout layout{directory};
+    const auto entries = files.list(layout.journal());
+    if (!entries) {
+        return;
+    }
+    for (const auto& entry : *entries) {
+        if (segment_number(entry.name) == 0) {
+            continue;
+        }
+        ++result.segments;
+        const auto file = files.open(layout.journal() + "/" + entry.name, OpenMode::read);
+        result.segment_bytes += file ? (*file)->size().value_or(0) : 0;
+    }
+}
+
+} // namespace
+
+Result<> require_store(Files& files, const std::string& directory) {
+    const StoreLayout layout{directory};
+    const auto entries = files.list(directory);
+    if (!entries) {
+        return fail(ErrorCode::not_found, entries.error().text);
+    }
+    const bool any = std::ranges::any_of(*entries, [&](const DirectoryEntry& entry) {
+        const auto path = directory + "/" + entry.name;
+        return path == layout.format() || path == layout.journal() || path == layout.checkpoint();
+    });
+    if (!any) {
+        return fail(ErrorCode::not_found, directory + " is no store: nothing of one is in it");
+    }
+    return {};
+}
+
+Result<LoadedStore> load_store(Files& files, const std::string& directory, Instant now) {
+    const StoreLayout layout{directory};
+    LoadedStore store;
+    DURABLE_TRY(load_checkpoint(files, layout, now, store));
+    DURABLE_TRY_ASSIGN(
+        store.end,
+        read_journal(files, layout.journal(), store.checkpoint, [&](const JournalRecord& record) {
+            ++store.records;
+            return apply(*store.ledger, record);
+        }));
+    return store;
+}
+
+Result<Verification> verify(Files& files, const std::string& directory, Instant now) {
+    DURABLE_TRY(require_store(files, directory));
+    DURABLE_TRY_ASSIGN(const auto lock, lock_for_reading(files, directory));
+    Verification result;
+    if (auto known = check_format(files, directory); !known) {
+        if (known.error().code == ErrorCode::unsupported) {
+            return std::unexpected{std::move(known).error()};
+        }
+        result.damage.push_back(known.error().message);
+    }
+    count_segments(files, directory, result);
+    auto loaded = load_store(files, directory, now);
+    if (loaded) {
+        result.checkpoint = loaded->checkpoint;
+        result.checkpoint_bytes = loaded->checkpoint_bytes;
+        result.checkpoint_instances = loaded->checkpoint_instances;
+        result.records = loaded->records;
+        result.last = loaded->end.last;
+        result.torn = loaded->end.torn;
+        count(*loaded->ledger, result);
+        return result;
+    }
+    if (loaded.error().code == ErrorCode::unsupported) {
+        return std::unexpected{std::move(loaded).error()};
+    }
+    result.damage.push_back("cannot be opened: " + loaded.error().message);
+    const auto salvaged = salvage(files, directory, now);
+    result.records = salvaged.applied;
+    result.last = salvaged.last;
+    count(*salvaged.ledger, result);
+    list_damage(salvaged, result.damage);
+    return result;
+}
+
+} // namespace durable::fs
