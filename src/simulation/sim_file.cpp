@@ -34,6 +34,9 @@ FileResult<std::size_t> SimFile::write_some_at(std::string_view bytes, std::uint
     if (!verdict) {
         return std::unexpected{verdict.error()};
     }
+    if (disk_.refuse_writes_ && *verdict != SimFiles::Verdict::crash) {
+        return simulated_error(std::errc::no_space_on_device, "write", path_);
+    }
     if (auto space = disk_.require_space(*inode_, offset + bytes.size()); !space) {
         return std::unexpected{space.error()};
     }

@@ -215,6 +215,21 @@ void SimFiles::set_fault_rates(const FaultRates& rates) {
     rates_ = rates;
 }
 
+void SimFiles::refuse_writes(bool refuse) {
+    const MutexLock lock{mutex_};
+    refuse_writes_ = refuse;
+}
+
+void SimFiles::keep_trace() {
+    const MutexLock lock{mutex_};
+    trace_.emplace();
+}
+
+std::vector<SimFiles::Call> SimFiles::trace() const {
+    const MutexLock lock{mutex_};
+    return trace_.value_or(std::vector<Call>{});
+}
+
 void SimFiles::set_capacity(std::uint64_t bytes) {
     const MutexLock lock{mutex_};
     capacity_ = bytes;
@@ -233,6 +248,7 @@ void SimFiles::restart(Survival survival) {
     crash_at_.reset();
     fail_at_.reset();
     rates_ = {};
+    refuse_writes_ = false;
 }
 
 std::uint64_t SimFiles::used() const {
@@ -271,6 +287,9 @@ SimFiles::admit(std::string_view call, const std::string& path, unsigned rate) {
         return power_is_off(call, path);
     }
     const auto number = calls_++;
+    if (trace_) {
+        trace_->push_back({std::string{call}, path});
+    }
     if (crash_at_ && number >= *crash_at_) {
         crashed_ = true;
         return Verdict::crash;

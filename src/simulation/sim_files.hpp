@@ -63,12 +63,22 @@ class SimFiles final : public Files {
     // Only that call fails. A failed sync loses part of the data, as systems do.
     void fail_at(std::uint64_t call, std::errc code);
     void set_fault_rates(const FaultRates& rates);
+    // Writes find no space, also where it was allocated, as on file systems that never write in
+    // place; until told otherwise.
+    void refuse_writes(bool refuse);
     // The size of the disk: what files hold or have allocated, in bytes.
     void set_capacity(std::uint64_t bytes);
     [[nodiscard]] bool crashed() const;
     // Comes back after a crash (or crashes now, first). Old File objects only fail from now on.
-    // Clears crash_at, fail_at and the fault rates, not the capacity.
+    // Clears all faults but the capacity.
     void restart(Survival survival);
+
+    struct Call {
+        std::string what; // "write"
+        std::string path;
+    };
+    void keep_trace();                             // of all calls from now on
+    [[nodiscard]] std::vector<Call> trace() const; // the first one is call 0 if it was kept since
 
     // ---- Looking and damaging, around the interface; no call is counted
 
@@ -105,6 +115,8 @@ class SimFiles final : public Files {
     std::uint64_t boot_ DURABLE_GUARDED_BY(mutex_) = 0; // files of an earlier boot are dead
     std::uint64_t capacity_ DURABLE_GUARDED_BY(mutex_) = UINT64_MAX;
     bool crashed_ DURABLE_GUARDED_BY(mutex_) = false;
+    bool refuse_writes_ DURABLE_GUARDED_BY(mutex_) = false;
+    std::optional<std::vector<Call>> trace_ DURABLE_GUARDED_BY(mutex_);
     FaultRates rates_ DURABLE_GUARDED_BY(mutex_);
     std::optional<std::uint64_t> crash_at_ DURABLE_GUARDED_BY(mutex_);
     std::optional<std::pair<std::uint64_t, std::errc>> fail_at_ DURABLE_GUARDED_BY(mutex_);

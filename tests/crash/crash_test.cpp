@@ -6,10 +6,16 @@
 #include "simulation/sim_files.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <optional>
+#include <set>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,8 +79,16 @@ class CrashTest : public ::testing::Test {
         std::cout << "crash points: " << calls_ << " (" << name << ")\n";
     }
 
+    struct Failures {
+        std::uint64_t unnoticed = 0;
+        std::uint64_t retryable = 0;
+        std::uint64_t fatal = 0;
+    };
     // Breaks one call at a time.
-    void fail_everywhere(std::errc code, std::uint64_t& retryable, std::uint64_t& fatal);
+    void fail_everywhere(std::errc code, Failures& failures);
+    void go_on(FsProvider& store, Played& played);
+    static void expect_dead(FsProvider& store, const Error& error);
+    std::vector<std::uint64_t> syncs_of_records();
 
     const std::vector<Step> steps_ = make_workload();
     std::vector<FsProvider::State> states_;
@@ -170,7 +184,7 @@ TEST_F(CrashTest, TheLastRecordTornAtAnyByte) {
     std::cout << "crash points: " << 2 * (end - begin) << " (bytes of the last record)\n";
 }
 
-void CrashTest::fail_everywhere(std::errc code, std::uint64_t& retryable, std::uint64_t& fatal) {
+void CrashTest::fail_everywhere(std::errc code, Failures& failures) {
     for (std::uint64_t call = 0; call < calls_ && !HasFatalFailure(); ++call) {
         SCOPED_TRACE("call " + std::to_string(call) + " fails");
         SimFiles disk{call};
@@ -180,19 +194,14 @@ void CrashTest::fail_everywhere(std::errc code, std::uint64_t& retryable, std::u
             auto& store = **opened;
             played = play(steps_, store);
             if (played.acknowledged == steps_.size()) {
-                ASSERT_EQ(comparable(store.state()), states_.back()); // nobody noticed
+                ++failures.unnoticed;
+                ASSERT_EQ(comparable(store.state()), states_.back());
             } else if (played.error.code == ErrorCode::unavailable) {
-                ++retryable;
-                ASSERT_EQ(comparable(store.state()), states_[played.acknowledged]);
+                ++failures.retryable;
+                go_on(store, played);
             } else {
-                ++fatal;
-                ASSERT_EQ(played.error.code, ErrorCode::storage_failed) << played.error.text();
-                ASSERT_NE(played.error.message.find("the store must be reopened"),
-                          std::string::npos)
-                    << played.error.text();
-                const auto again = store.get_queue_depths();
-                ASSERT_FALSE(again);
-                ASSERT_EQ(again.error().code, ErrorCode::storage_failed);
+                ++failures.fatal;
+                expect_dead(store, played.error);
             }
         }
         disk.restart(Survival::some);
@@ -200,27 +209,175 @@ void CrashTest::fail_everywhere(std::errc code, std::uint64_t& retryable, std::u
     }
 }
 
-TEST_F(CrashTest, AnInputOutputErrorOfAnyCallIsFatalAndSaysSo) {
-    std::uint64_t retryable = 0;
-    std::uint64_t fatal = 0;
-
-    fail_everywhere(std::errc::io_error, retryable, fatal);
-
-    std::cout << "failing calls: " << calls_ << " (EIO), fatal " << fatal << "\n";
-    EXPECT_GT(fatal, 0U);
-    EXPECT_EQ(retryable, 0U);
+// Nothing has happened; or the step's record was already placed, waited for space and is written by
+// now, as if only the answer had got lost.
+void CrashTest::go_on(FsProvider& store, Played& played) {
+    ASSERT_TRUE(store.get_queue_depths()); // which makes everything before it durable
+    const auto state = comparable(store.state());
+    const bool held = state != states_[played.acknowledged];
+    const auto reached = played.acknowledged + (held ? 1U : 0U);
+    ASSERT_EQ(state, states_[reached]);
+    played = play(steps_, store, reached);
+    ASSERT_EQ(played.acknowledged, steps_.size()) << played.error.text();
+    ASSERT_EQ(comparable(store.state()), states_.back());
 }
 
+void CrashTest::expect_dead(FsProvider& store, const Error& error) {
+    ASSERT_EQ(error.code, ErrorCode::storage_failed) << error.text();
+    ASSERT_NE(error.message.find("the store must be reopened"), std::string::npos) << error.text();
+    const auto again = store.get_queue_depths();
+    ASSERT_FALSE(again);
+    ASSERT_EQ(again.error().code, ErrorCode::storage_failed);
+}
+
+TEST_F(CrashTest, AnInputOutputErrorOfAnyCallIsFatalAndSaysSo) {
+    Failures failures;
+
+    fail_everywhere(std::errc::io_error, failures);
+
+    std::cout << "failing calls: " << calls_ << " (EIO), fatal " << failures.fatal << ", unnoticed "
+              << failures.unnoticed << "\n";
+    EXPECT_GT(failures.fatal, 0U);
+    EXPECT_EQ(failures.retryable, 0U);
+}
+
+// Only a sync that fails is fatal then: see EveryFailedSyncOfRecordsIsFatalAndSaysSo.
 TEST_F(CrashTest, WithoutSpaceOrHandlesNothingHappensAndNothingIsLost) {
     for (const auto code : {std::errc::no_space_on_device, std::errc::too_many_files_open}) {
-        std::uint64_t retryable = 0;
-        std::uint64_t fatal = 0;
+        Failures failures;
 
-        fail_everywhere(code, retryable, fatal);
+        fail_everywhere(code, failures);
 
         std::cout << "failing calls: " << calls_ << " (" << std::make_error_code(code).message()
-                  << "), retryable " << retryable << ", fatal " << fatal << "\n";
-        EXPECT_GT(retryable, 0U);
+                  << "), retryable " << failures.retryable << ", fatal " << failures.fatal
+                  << ", unnoticed " << failures.unnoticed << "\n";
+        EXPECT_GT(failures.retryable, 0U);
+        EXPECT_EQ(failures.fatal, syncs_of_records().size());
+    }
+}
+
+// Calls that sync a segment which has records that are not synced yet.
+std::vector<std::uint64_t> CrashTest::syncs_of_records() {
+    SimFiles disk;
+    disk.keep_trace();
+    const auto store = open_store(small(disk)).value();
+    (void)play(steps_, *store);
+    const auto trace = disk.trace();
+    std::set<std::string> written;
+    std::vector<std::uint64_t> syncs;
+    for (std::uint64_t call = 0; call < trace.size(); ++call) {
+        const auto& [what, path] = trace[call];
+        if (!path.starts_with("/store/journal/")) {
+            continue;
+        }
+        if (what == "write") {
+            written.insert(path);
+        } else if (what == "sync" && written.contains(path)) {
+            syncs.push_back(call);
+        }
+    }
+    return syncs;
+}
+
+TEST_F(CrashTest, EveryFailedSyncOfRecordsIsFatalAndSaysSo) {
+    const auto syncs = syncs_of_records();
+    for (const auto call : syncs) {
+        for (const auto code : {std::errc::io_error, std::errc::no_space_on_device}) {
+            SCOPED_TRACE("call " + std::to_string(call) + " fails");
+            SimFiles disk{call};
+            disk.fail_at(call, code);
+            const auto store = open_store(small(disk)).value();
+            const auto played = play(steps_, *store);
+            ASSERT_LT(played.acknowledged, steps_.size());
+            expect_dead(*store, played.error);
+        }
+    }
+    std::cout << "failing syncs: " << 2 * syncs.size() << ", all fatal\n";
+    EXPECT_GT(syncs.size(), 20U);
+}
+
+// The power goes the moment that a worker is handed an activity: what caused it is on the disk.
+TEST_F(CrashTest, AnActivityIsHandedOutOnlyWhenWhatCausedItIsDurable) {
+    std::uint64_t given = 0;
+    for (std::size_t step = 0; step < steps_.size(); ++step) {
+        if (steps_[step].name != "activity") {
+            continue;
+        }
+        SimFiles disk{step};
+        const std::vector<Step> before{steps_.begin(),
+                                       steps_.begin() + static_cast<std::ptrdiff_t>(step)};
+        std::optional<WorkLease> lease;
+        {
+            const auto store = open_store(small(disk)).value();
+            ASSERT_EQ(play(before, *store).acknowledged, step);
+            lease = store->fetch_work_item({.lock_timeout = std::chrono::seconds{30}}).value();
+            disk.crash_at(disk.calls());
+        }
+        disk.restart(Survival::nothing);
+        if (!lease) {
+            continue;
+        }
+        const auto store = open_store(small(disk)).value();
+        const auto history = store->read(lease->item.instance).value();
+        EXPECT_TRUE(std::ranges::any_of(history, [&](const HistoryEvent& event) {
+            return event.event_id == lease->item.id &&
+                   std::holds_alternative<history::ActivityScheduled>(event.kind);
+        })) << step;
+        ++given;
+    }
+    std::cout << "activities handed out: " << given << "\n";
+    EXPECT_GE(given, 8U);
+}
+
+// On file systems that never write in place, allocated space is no promise.
+TEST_F(CrashTest, AFullDiskInsideASegmentIsRetryableAndWorkResumes) {
+    std::uint64_t held = 0;
+    for (std::size_t step = 0; step < steps_.size() && !HasFatalFailure(); ++step) {
+        SCOPED_TRACE("the disk is full before step " + std::to_string(step));
+        SimFiles disk{step};
+        const auto store = open_store(small(disk)).value();
+        auto played =
+            play({steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(step)}, *store);
+        ASSERT_EQ(played.acknowledged, step);
+        disk.refuse_writes(true);
+        played = play(steps_, *store, step);
+        ASSERT_LT(played.acknowledged, steps_.size());
+        ASSERT_EQ(played.error.code, ErrorCode::unavailable) << played.error.text();
+        // From now on nothing happens at all, and nobody sees what is not durable.
+        const auto state = store->state();
+        const auto again = steps_[played.acknowledged].run(*store);
+        ASSERT_FALSE(again);
+        EXPECT_EQ(again.error().code, ErrorCode::unavailable);
+        EXPECT_EQ(store->get_queue_depths().error().code, ErrorCode::unavailable);
+        ASSERT_EQ(store->state(), state);
+        held += comparable(state) == states_[played.acknowledged] ? 0U : 1U;
+
+        disk.refuse_writes(false);
+
+        go_on(*store, played);
+    }
+    std::cout << "full disks: " << steps_.size() << ", records held " << held << "\n";
+    EXPECT_GT(held, 0U);
+}
+
+// What was held is not there after a crash, and nobody was told that it is.
+TEST_F(CrashTest, ACrashOfAFullDiskLosesOnlyWhatWasRefused) {
+    for (std::size_t step = 0; step < steps_.size() && !HasFatalFailure(); ++step) {
+        SCOPED_TRACE("the disk is full before step " + std::to_string(step));
+        SimFiles disk{step};
+        Played played;
+        {
+            const auto store = open_store(small(disk)).value();
+            played =
+                play({steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(step)}, *store);
+            disk.refuse_writes(true);
+            const auto promised = played.promised;
+            played = play(steps_, *store, step);
+            played.promised = promised; // a step that ended without waiting proves nothing
+            disk.crash_at(disk.calls());
+        }
+        disk.restart(Survival::some);
+        expect_recovery(disk, played);
     }
 }
 

@@ -43,6 +43,9 @@ Journal::~Journal() {
 }
 
 Result<Lsn> Journal::append(const Encode& encode) {
+    if (no_space_.load(std::memory_order_acquire)) {
+        DURABLE_TRY(write_out()); // nothing is placed behind what finds no place itself
+    }
     const MutexLock lock{mutex_};
     if (failed_.load(std::memory_order_acquire)) {
         return failed_error();
@@ -122,7 +125,7 @@ Result<> Journal::ensure_synced(Lsn lsn) {
         if (!syncing_) {
             syncing_ = true;
             lock.unlock();
-            sync_round();
+            DURABLE_TRY(sync_round());
             lock.lock();
         } else {
             DURABLE_TRY(wait_for_round(lock, lsn));
@@ -132,7 +135,7 @@ Result<> Journal::ensure_synced(Lsn lsn) {
 }
 
 // One sync by this thread. The caller has set syncing_.
-void Journal::sync_round() {
+Result<> Journal::sync_round() {
     do {
         {
             const std::scoped_lock lock{round_mutex_};
@@ -143,7 +146,7 @@ void Journal::sync_round() {
         const auto covered = write_out();
         if (!covered) {
             finish_round(0);
-            return;
+            return std::unexpected{covered.error()};
         }
         {
             const std::scoped_lock lock{round_mutex_};
@@ -159,9 +162,9 @@ void Journal::sync_round() {
         }
         for (const auto& segment : dirty) {
             if (auto done = segment->file->sync(); !done) {
-                (void)fail_for_good(to_error(std::move(done).error()));
+                auto failed = fail_for_good(to_error(std::move(done).error()));
                 finish_round(0);
-                return;
+                return failed;
             }
             syncs_.fetch_add(1, std::memory_order_relaxed);
         }
@@ -169,13 +172,13 @@ void Journal::sync_round() {
         const std::scoped_lock lock{round_mutex_};
         if (waiting_for_next_ == 0) {
             syncing_ = false;
-            return;
+            return {};
         }
         if (writer_.joinable() && std::this_thread::get_id() != writer_.get_id()) {
             handed_over_ = true; // and syncing_ stays: the next round is taken
             writer_asleep_.store(false);
             writer_wake_.notify_one();
-            return;
+            return {};
         }
     } while (true);
 }
@@ -192,15 +195,16 @@ void Journal::finish_round(Lsn covered) {
     {
         const std::scoped_lock lock{round_mutex_};
         round = round_;
-        if (covered == 0) {
-            syncing_ = false;
-        }
     }
     rounds_[round % 2].store(round, std::memory_order_release);
     rounds_[round % 2].notify_all();
-    if (covered == 0) { // nobody will run the next one
+    if (covered == 0) {
+        // The next round is called off: whoever waits for it tries for itself.
         rounds_[(round + 1) % 2].store(round + 1, std::memory_order_release);
         rounds_[(round + 1) % 2].notify_all();
+        const std::scoped_lock lock{round_mutex_};
+        ++round_;
+        syncing_ = false; // last: from here on another thread may begin a round
     }
 }
 
@@ -232,8 +236,6 @@ Result<> Journal::ensure_written(Lsn lsn) {
 // Hands everything appended so far to the system; tells up to where.
 Result<Lsn> Journal::write_out() {
     const MutexLock writing{write_mutex_};
-    std::vector<Chunk> full;
-    Chunk last;
     Lsn covered = 0;
     {
         const MutexLock lock{mutex_};
@@ -241,36 +243,49 @@ Result<Lsn> Journal::write_out() {
             return failed_error();
         }
         covered = last_.load(std::memory_order_relaxed);
-        full.swap(full_);
-        last.segment = open_.segment;
-        last.offset = open_.offset;
-        last.bytes = std::move(write_buffer_);
-        last.bytes.clear();
-        last.bytes.swap(open_.bytes);
-        open_.offset += last.bytes.size();
-    }
-    full.push_back(std::move(last));
-    for (auto& chunk : full) {
-        if (chunk.bytes.empty()) {
-            continue;
+        for (auto& chunk : full_) {
+            held_.push_back(std::move(chunk));
         }
-        if (auto done = write_at(*chunk.segment->file, chunk.bytes, chunk.offset); !done) {
+        full_.clear();
+        if (!open_.bytes.empty()) {
+            auto& last = held_.emplace_back(open_.segment, open_.offset, std::move(write_buffer_));
+            last.bytes.clear();
+            last.bytes.swap(open_.bytes);
+            open_.offset += last.bytes.size();
+        }
+    }
+    DURABLE_TRY(write_held(covered));
+    return covered;
+}
+
+// Everything or an error: what was not written stays where it is, and comes first the next time.
+Result<> Journal::write_held(Lsn covered) {
+    while (!held_.empty()) {
+        auto& chunk = held_.front();
+        auto done = write_at(*chunk.segment->file, chunk.bytes, chunk.offset);
+        if (!done && done.error().out_of_resources()) {
+            no_space_.store(true, std::memory_order_release);
+            return std::unexpected{to_error(std::move(done).error())};
+        }
+        if (!done) {
             return fail_for_good(to_error(std::move(done).error()));
         }
         writes_.fetch_add(1, std::memory_order_relaxed);
         if (unsynced_.empty() || unsynced_.back() != chunk.segment) {
             unsynced_.push_back(chunk.segment);
         }
+        constexpr std::size_t worth_keeping = 1U << 20U;
+        if (held_.size() == 1 && chunk.bytes.capacity() <= worth_keeping) {
+            write_buffer_ = std::move(chunk.bytes);
+        }
+        held_.pop_front();
     }
-    constexpr std::size_t worth_keeping = 1U << 20U;
-    if (full.back().bytes.capacity() <= worth_keeping) {
-        write_buffer_ = std::move(full.back().bytes);
-    }
+    no_space_.store(false, std::memory_order_release);
     written_.store(covered, std::memory_order_release);
     if (options_.durability != Durability::power_loss) {
         durable_.store(covered, std::memory_order_release);
     }
-    return covered;
+    return {};
 }
 
 void Journal::run_writer(const std::stop_token& stop) {
@@ -283,7 +298,7 @@ void Journal::run_writer(const std::stop_token& stop) {
         if (handed_over_) {
             handed_over_ = false;
             lock.unlock();
-            sync_round();
+            (void)sync_round(); // an error is told to those who wait
             lock.lock();
             continue;
         }
@@ -306,9 +321,10 @@ void Journal::run_writer(const std::stop_token& stop) {
         syncing_ = sync;
         lock.unlock();
         if (sync) {
-            sync_round();
+            (void)sync_round(); // a failure is kept for whoever asks, what finds no space is tried
+                                // again
         } else {
-            (void)ensure_written(unsynced); // a failure is kept for whoever asks
+            (void)ensure_written(unsynced);
         }
         lock.lock();
     }

@@ -9,7 +9,9 @@
 // keep coming, the writer thread takes over and syncs without a pause in between. Records that
 // nobody waits for are synced a few milliseconds later.
 //
-// After a failed write or sync nobody knows what the disk holds: the journal stays failed.
+// A write that finds no space is held and repeated at the same place; until it succeeds nothing is
+// taken behind it. After any other failed write, and after every failed sync, nobody knows what the
+// disk holds: the journal stays failed.
 
 #pragma once
 
@@ -25,6 +27,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -68,6 +71,11 @@ class Journal {
     using Encode = std::function<Result<>(std::string&)>;
     [[nodiscard]] Result<Lsn> append(const Encode& encode) DURABLE_EXCLUDES(mutex_);
 
+    // The three below answer
+    //   unavailable     the disk is full: the record is held and will be written when there is
+    //                   space, unless the process ends before
+    //   storage_failed  as everything from now on
+
     // What the durability of the store demands of results that leave the process.
     [[nodiscard]] Result<> ensure_durable(Lsn lsn);
     // Survives a power loss, whatever the store promises.
@@ -100,7 +108,8 @@ class Journal {
     };
     [[nodiscard]] Result<> place(std::size_t begin) DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<Lsn> write_out() DURABLE_EXCLUDES(write_mutex_);
-    void sync_round();
+    [[nodiscard]] Result<> write_held(Lsn covered) DURABLE_REQUIRES(write_mutex_);
+    [[nodiscard]] Result<> sync_round();
     void finish_round(Lsn covered);
     [[nodiscard]] Result<> wait_for_round(std::unique_lock<std::mutex>& lock, Lsn lsn);
     void run_writer(const std::stop_token& stop);
@@ -120,12 +129,14 @@ class Journal {
     // Writing to files. Taken before mutex_.
     Mutex write_mutex_;
     std::string write_buffer_ DURABLE_GUARDED_BY(write_mutex_); // kept for its capacity
+    std::deque<Chunk> held_ DURABLE_GUARDED_BY(write_mutex_);   // to be written, oldest first
     std::vector<std::shared_ptr<Segment>> unsynced_ DURABLE_GUARDED_BY(write_mutex_);
 
     std::atomic<Lsn> last_;
     std::atomic<Lsn> written_;
     std::atomic<Lsn> synced_;
-    std::atomic<Lsn> durable_; // synced_ or written_, whichever the store promises
+    std::atomic<Lsn> durable_;          // synced_ or written_, whichever the store promises
+    std::atomic<bool> no_space_{false}; // held_ waits for space
     std::atomic<std::uint64_t> bytes_{0};
     std::atomic<std::uint64_t> writes_{0};
     std::atomic<std::uint64_t> syncs_{0};

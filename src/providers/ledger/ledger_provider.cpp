@@ -228,6 +228,7 @@ LedgerProvider::fetch_orchestration_item(const FetchOrchestration& request) {
         return std::nullopt;
     }
     if (auto safe = settle(Telling::turn_given, (*offer)->reached, 0); !safe) {
+        take_back(**offer);
         return failed(std::move(safe).error(), "fetch_orchestration_item");
     }
     return complete(**std::move(offer));
@@ -246,9 +247,33 @@ LedgerProvider::fetch_work_item(const durable::FetchWork& request) {
         return std::nullopt;
     }
     if (auto safe = settle(Telling::work_given, (*offer)->reached, (*offer)->seq); !safe) {
+        take_back(**offer);
         return failed(std::move(safe).error(), "fetch_work_item");
     }
     return std::move((*offer)->lease);
+}
+
+// Nobody got it, so that nobody will give it back: it is free at once. Its attempt stays counted.
+void LedgerProvider::take_back(const TurnOffer& offer) {
+    const MutexLock lock{mutex_};
+    const auto token = Token::parse(offer.item->lock_token);
+    if (const auto* lease = token ? ledger_.turns.find_lease(*token) : nullptr; lease != nullptr) {
+        auto& instance = *lease->instance;
+        ledger_.turns.hold(instance);
+        ledger_.turns.release(instance);
+        ledger_.turns.file(instance);
+    }
+    wake(lock);
+}
+
+void LedgerProvider::take_back(const WorkOffer& offer) {
+    const MutexLock lock{mutex_};
+    const auto token = Token::parse(offer.lease->lock_token);
+    if (const auto* lease = token ? ledger_.work.find_lease(*token) : nullptr; lease != nullptr) {
+        auto& entry = *lease->entry;
+        ledger_.work.put_back(entry, entry.visible_at, clock_->now());
+    }
+    wake(lock);
 }
 
 Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& request) {

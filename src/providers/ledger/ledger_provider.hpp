@@ -150,6 +150,8 @@ class LedgerProvider : public Provider, public ProviderAdmin {
         DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<std::optional<WorkOffer>> attempt(const durable::FetchWork& request)
         DURABLE_REQUIRES(mutex_);
+    void take_back(const TurnOffer& offer) DURABLE_EXCLUDES(mutex_);
+    void take_back(const WorkOffer& offer) DURABLE_EXCLUDES(mutex_);
     std::optional<Duration> next_due(const FetchOrchestration&) DURABLE_REQUIRES(mutex_);
     std::optional<Duration> next_due(const durable::FetchWork&) DURABLE_REQUIRES(mutex_);
     Seekers<FetchOrchestration>& seekers(const FetchOrchestration&) DURABLE_REQUIRES(mutex_);

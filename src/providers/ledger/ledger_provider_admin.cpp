@@ -42,11 +42,12 @@ Result<decltype(Decided::result)> LedgerProvider::finish(Result<Decided> decided
 template <class Answer>
 Result<Answer>
 LedgerProvider::tell(std::string_view operation, Result<Answer> answer, std::uint64_t reached) {
-    if (!answer) {
-        return failed(std::move(answer).error(), operation);
-    }
+    // A refusal waits too: it says what is stored.
     if (auto safe = settle(Telling::done, reached, 0); !safe) {
         return failed(std::move(safe).error(), operation);
+    }
+    if (!answer) {
+        return failed(std::move(answer).error(), operation);
     }
     return answer;
 }
