@@ -4,7 +4,7 @@
 # Enough to configure and build everything with the default compiler.
 build_packages=(
     clang-19 lld-19 cmake ninja-build ccache
-    nlohmann-json3-dev libcli11-dev libgtest-dev libbenchmark-dev
+    nlohmann-json3-dev libsqlite3-dev libcli11-dev libgtest-dev libbenchmark-dev
 )
 # What the tests need on top: g++ and the sanitizers' run time for the matrix, tools, Python.
 check_packages=(

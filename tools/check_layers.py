@@ -45,13 +45,15 @@ ROOMS = {
     "providers/memory": (("base", "model", "providers/ledger"),
                          ("vocabulary", "storage", "stores", "testing")),
     "providers/fs": (("base", "model", "providers/ledger"), ("vocabulary", "storage", "stores")),
-    "providers/sqlite": (("base", "model"), ("vocabulary", "storage", "stores")),
+    "providers/sqlite": (("base", "model", "providers/ledger"),
+                         ("vocabulary", "storage", "stores")),
     "providers/postgres": (("base", "model"), ("vocabulary", "storage", "stores")),
     "validation": (("base", "model", "providers/ledger", "providers/memory"),
                    ("vocabulary", "storage", "stores", "validation", "testing")),
     "simulation": (("base", "observability", "model", "replay", "runtime", "client",
                     "providers/ledger", "providers/memory", "providers/fs"), tuple(GROUPS)),
-    "cli": (("base", "model", "providers/ledger", "providers/fs"), tuple(GROUPS)),
+    "cli": (("base", "model", "providers/ledger", "providers/fs", "providers/sqlite"),
+            tuple(GROUPS)),
 }
 
 # Foreign headers, by beginning, and the places that may include them.

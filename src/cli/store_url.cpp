@@ -4,6 +4,9 @@
 #include "base/process.hpp"
 #include "base/try.hpp"
 #include "cli/fs_factory.hpp"
+#if DURABLE_SQLITE
+#include "cli/sqlite_factory.hpp"
+#endif
 
 #include <durable/fs.hpp>
 #include <durable/memory.hpp>
@@ -45,6 +48,23 @@ ScratchStore scratch_memory(const std::string&) {
     return {.open = []() -> Result<std::shared_ptr<Provider>> { return memory::open(); }};
 }
 
+#if DURABLE_SQLITE
+ScratchStore scratch_sqlite(const std::string& place) {
+    if (place == ":memory:") {
+        return {
+            .open = [place]() -> Result<std::shared_ptr<Provider>> { return sqlite::open(place); }};
+    }
+    const auto path = place + "-" + scratch_name();
+    return {.directory = std::string{parent_path(place)},
+            .open = [path] { return sqlite::open(path); },
+            .files = std::shared_ptr<void>{nullptr, [path](std::nullptr_t) {
+                                               for (const auto* part : {"", "-wal", "-shm"}) {
+                                                   (void)system_files().remove(path + part);
+                                               }
+                                           }}};
+}
+#endif
+
 // One entry per provider.
 constexpr StoreKind kinds[] = {
     {.scheme = "memory",
@@ -59,6 +79,14 @@ constexpr StoreKind kinds[] = {
          return std::make_unique<FsFactory>(place);
      },
      .scratch_store = scratch_directory},
+#if DURABLE_SQLITE
+    {.scheme = "sqlite",
+     .place = "FILE",
+     .validation_factory = [](const std::string& place) -> Result<std::unique_ptr<Factory>> {
+         return std::make_unique<SqliteFactory>(place);
+     },
+     .scratch_store = scratch_sqlite},
+#endif
 };
 
 std::string form_of(const StoreKind& kind) {

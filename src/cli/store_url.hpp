@@ -1,4 +1,4 @@
-// Store URLs: which provider, and where its data is. `memory:`, `fs:DIR`
+// Store URLs: which provider, and where its data is. `memory:`, `fs:DIR`, `sqlite:FILE`
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace durable::cli {
 
-// "memory:, fs:DIR", for help and for error messages.
+// "memory:, fs:DIR, sqlite:FILE", for help and for error messages.
 [[nodiscard]] std::string known_stores();
 
 // Fresh stores of the provider that the URL names.

@@ -1,0 +1,44 @@
+// The SQLite provider: one file, several processes of one machine, SQL at hand.
+//
+// All calls that wait at the same moment become one transaction. Leases are measured on the clock
+// of the machine that all its processes share, so setting the time does not disturb them; a restart
+// of the machine ends them all. docs/storage/sqlite.md describes the tables, and the views
+// durable_instances, durable_history and durable_pending that people may query.
+
+#pragma once
+
+#include <durable/provider.hpp>
+#include <durable/result.hpp>
+#include <durable/time.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace durable::sqlite {
+
+enum class Synchronous : std::uint8_t {
+    full,   // what a call reported as done survives a power cut (Durability::power_loss)
+    normal, // it survives kill -9; a power cut may undo the latest calls (process_crash)
+};
+
+struct Options {
+    std::shared_ptr<Clock> clock; // nullptr: the machine's
+    Synchronous synchronous = Synchronous::full;
+    // How long a message waits for an instance that has not started (P6).
+    Duration unstarted_message_ttl = std::chrono::hours{1};
+    // How long a call waits while other processes hold the file, before it answers unavailable.
+    Duration busy_timeout = std::chrono::seconds{10};
+    std::string vfs; // the SQLite VFS to open the file with; empty: the default one
+};
+
+// Opens the store in this file, which is made if it does not exist. ":memory:" is a store without a
+// file, for this provider alone; its durability() is none.
+//   unavailable       other processes hold the file for longer than busy_timeout; the disk is full
+//   invalid_argument  the file is a database of something else
+//   unsupported       a newer version of the library wrote it
+//   corrupt           it is no SQLite database, or a damaged one
+//   storage_failed    it cannot be opened or written; the message says why
+[[nodiscard]] Result<std::shared_ptr<Provider>> open(const std::string& path, Options options = {});
+
+} // namespace durable::sqlite

@@ -1,0 +1,202 @@
+#include "providers/sqlite/connection.hpp"
+
+#include "providers/sqlite/sqlite_error.hpp"
+
+#include <algorithm>
+
+#include <sqlite3.h>
+
+namespace durable::sqlite {
+
+void Connection::Finalizer::operator()(sqlite3_stmt* statement) const noexcept {
+    sqlite3_finalize(statement);
+}
+
+void Connection::Closer::operator()(sqlite3* db) const noexcept {
+    sqlite3_close_v2(db);
+}
+
+Connection::Connection(sqlite3* db, std::string path, Duration busy_timeout)
+    : db_{db}, path_{std::move(path)}, busy_timeout_{busy_timeout} {
+    sqlite3_extended_result_codes(db_.get(), 1);
+    sqlite3_busy_handler(db_.get(), &wait_while_busy, this);
+}
+
+Connection::~Connection() {
+    cache_.clear(); // before the database closes
+}
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& path,
+                                                     const Options& options) {
+    sqlite3* db = nullptr;
+    // Calls come one at a time; nobody else needs SQLite's own mutexes.
+    const auto flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options.create ? SQLITE_OPEN_CREATE : 0);
+    const auto code = sqlite3_open_v2(
+        path.c_str(), &db, flags, options.vfs.empty() ? nullptr : options.vfs.c_str());
+    std::unique_ptr<Connection> made{new Connection{db, path, options.busy_timeout}};
+    if (code != SQLITE_OK) {
+        return std::unexpected{to_error(db == nullptr ? code : sqlite3_extended_errcode(db),
+                                        db == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(db),
+                                        path)};
+    }
+    return made;
+}
+
+// SQLite's own waiting doubles its naps to a tenth of a second; here somebody's commit is a few
+// milliseconds away.
+int Connection::wait_while_busy(void* self, int tries) {
+    const auto* connection = static_cast<const Connection*>(self);
+    if (Duration{tries} >= connection->busy_timeout_) {
+        return 0;
+    }
+    sqlite3_sleep(1);
+    return 1;
+}
+
+void Connection::fail(int code) {
+    set_error(to_error(sqlite3_extended_errcode(db_.get()) == SQLITE_OK
+                           ? code
+                           : sqlite3_extended_errcode(db_.get()),
+                       sqlite3_errmsg(db_.get()),
+                       path_));
+}
+
+void Connection::set_error(Error error) {
+    if (!error_) {
+        error_ = std::move(error);
+    }
+}
+
+std::optional<Error> Connection::take_error() {
+    return std::exchange(error_, std::nullopt);
+}
+
+void Connection::execute(const char* sql) {
+    if (failed()) {
+        return;
+    }
+    if (const auto code = sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr);
+        code != SQLITE_OK) {
+        fail(code);
+    }
+}
+
+Connection::Statement Connection::prepare(std::string_view sql, bool keep) {
+    sqlite3_stmt* made = nullptr;
+    const auto code = sqlite3_prepare_v3(db_.get(),
+                                         sql.data(),
+                                         static_cast<int>(sql.size()),
+                                         keep ? SQLITE_PREPARE_PERSISTENT : 0U,
+                                         &made,
+                                         nullptr);
+    if (code != SQLITE_OK) {
+        fail(code);
+    }
+    return Statement{made};
+}
+
+std::int64_t Connection::changes() const noexcept {
+    return failed() ? 0 : sqlite3_changes64(db_.get());
+}
+
+bool Connection::in_transaction() const noexcept {
+    return sqlite3_get_autocommit(db_.get()) == 0;
+}
+
+bool Connection::file_is_gone() const noexcept {
+    int moved = 0;
+    return sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+           moved != 0;
+}
+
+std::vector<std::string> Connection::statements() const {
+    std::vector<std::string> texts;
+    for (const auto& [sql, statement] : cache_) {
+        texts.emplace_back(sql);
+    }
+    std::ranges::sort(texts);
+    return texts;
+}
+
+Query::Query(Connection& db, const char* sql) : db_{db}, sql_{sql} {
+    if (db_.failed()) {
+        return;
+    }
+    const auto found = db_.cache_.find(sql);
+    if (found == db_.cache_.end()) {
+        statement_ = db_.prepare(sql, true);
+        if (statement_ != nullptr) {
+            db_.cache_.try_emplace(sql, nullptr);
+        }
+    } else if (found->second != nullptr) {
+        statement_ = std::move(found->second);
+    } else { // a query of the same text is under way further up
+        statement_ = db_.prepare(sql, false);
+        cached_ = false;
+    }
+}
+
+Query::~Query() {
+    if (statement_ == nullptr) {
+        return;
+    }
+    sqlite3_reset(statement_.get());
+    sqlite3_clear_bindings(statement_.get());
+    if (cached_) {
+        db_.cache_[sql_] = std::move(statement_);
+    }
+}
+
+bool Query::step() {
+    if (statement_ == nullptr || db_.failed()) {
+        return false;
+    }
+    const auto code = sqlite3_step(statement_.get());
+    if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        db_.fail(code);
+    }
+    return code == SQLITE_ROW;
+}
+
+void Query::bind_integer(int index, std::int64_t value) {
+    if (statement_ != nullptr) {
+        sqlite3_bind_int64(statement_.get(), index, value);
+    }
+}
+
+void Query::bind_text(int index, std::string_view value) {
+    if (statement_ == nullptr) {
+        return;
+    }
+    const auto* data = value.data() == nullptr ? "" : value.data();
+    if (const auto code = sqlite3_bind_text64(
+            statement_.get(), index, data, value.size(), SQLITE_STATIC, SQLITE_UTF8);
+        code != SQLITE_OK) {
+        db_.fail(code);
+    }
+}
+
+void Query::bind_null(int index) {
+    if (statement_ != nullptr) {
+        sqlite3_bind_null(statement_.get(), index);
+    }
+}
+
+bool Query::null(int column) const {
+    return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+std::int64_t Query::integer(int column) const {
+    return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::string_view Query::view(int column) const {
+    const auto* data = sqlite3_column_blob(statement_.get(), column);
+    const auto size = sqlite3_column_bytes(statement_.get(), column);
+    return data == nullptr
+               ? std::string_view{}
+               : std::string_view{static_cast<const char*>(data), static_cast<std::size_t>(size)};
+}
+
+} // namespace durable::sqlite

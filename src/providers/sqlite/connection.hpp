@@ -1,0 +1,154 @@
+// Connection and Query: SQLite's C interface with owners and without forgotten errors.
+//
+// An error sticks to its connection: from then on queries find nothing and change nothing, until
+// take_error(). So code that uses them reads straight on, and whoever runs it asks once at the end.
+// Whatever such code decided in between is void.
+
+#pragma once
+
+#include <durable/result.hpp>
+#include <durable/time.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace durable::sqlite {
+
+class Connection {
+ public:
+    struct Options {
+        std::string vfs; // empty: the default
+        Duration busy_timeout{};
+        bool create = false; // the file, if there is none
+    };
+
+    [[nodiscard]] static Result<std::unique_ptr<Connection>> open(const std::string& path,
+                                                                  const Options& options);
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    ~Connection();
+
+    // Runs statements that give no rows, uncached.
+    void execute(const char* sql);
+
+    [[nodiscard]] bool failed() const noexcept { return error_.has_value(); }
+    // The first error since it was last taken.
+    [[nodiscard]] std::optional<Error> take_error();
+    void set_error(Error error);
+
+    [[nodiscard]] std::int64_t changes() const noexcept; // rows that the last statement changed
+    [[nodiscard]] bool in_transaction() const noexcept;
+    [[nodiscard]] bool file_is_gone() const noexcept;
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] std::vector<std::string> statements() const; // the cached ones
+
+ private:
+    friend class Query;
+
+    struct Finalizer {
+        void operator()(sqlite3_stmt* statement) const noexcept;
+    };
+    using Statement = std::unique_ptr<sqlite3_stmt, Finalizer>;
+    struct Closer {
+        void operator()(sqlite3* db) const noexcept;
+    };
+
+    Connection(sqlite3* db, std::string path, Duration busy_timeout);
+
+    static int wait_while_busy(void* self, int tries);
+    [[nodiscard]] Statement prepare(std::string_view sql, bool keep);
+    void fail(int code);
+
+    std::unique_ptr<sqlite3, Closer> db_;
+    const std::string path_;
+    const Duration busy_timeout_;
+    // By address: every text is a literal. nullptr while a query uses the statement.
+    std::unordered_map<const char*, Statement> cache_;
+    std::optional<Error> error_;
+};
+
+// A prepared statement in use. Texts must outlive it: they are not copied.
+//
+//     Query rows{db, "SELECT name FROM t WHERE id = ?1", id};
+//     while (rows.step()) { use(rows.text(0)); }
+class Query {
+ public:
+    template <class... Values>
+    Query(Connection& db, const char* sql, const Values&... values) : Query{db, sql} {
+        int index = 0;
+        (bind(++index, values), ...);
+    }
+    Query(Connection& db, const char* sql);
+    Query(const Query&) = delete;
+    Query& operator=(const Query&) = delete;
+    ~Query();
+
+    [[nodiscard]] bool step(); // to the next row; false: there is none, or an error
+    void run() {               // to the end, for statements without rows
+        while (step()) {
+        }
+    }
+
+    [[nodiscard]] bool null(int column) const;
+    [[nodiscard]] std::int64_t integer(int column) const;
+    // Numbers above the signed half are stored as negative ones.
+    [[nodiscard]] std::uint64_t number(int column) const {
+        return static_cast<std::uint64_t>(integer(column));
+    }
+    [[nodiscard]] std::string_view view(int column) const; // until the next step
+    [[nodiscard]] std::string text(int column) const { return std::string{view(column)}; }
+    [[nodiscard]] std::optional<std::string> optional_text(int column) const {
+        return null(column) ? std::nullopt : std::optional{text(column)};
+    }
+    [[nodiscard]] Instant instant(int column) const { return Instant{Duration{integer(column)}}; }
+
+ private:
+    void bind_integer(int index, std::int64_t value);
+    void bind_text(int index, std::string_view value);
+    void bind_null(int index);
+
+    template <class Value>
+    void bind(int index, const Value& value) {
+        if constexpr (std::is_enum_v<Value> || std::is_integral_v<Value>) {
+            bind_integer(index, static_cast<std::int64_t>(value));
+        } else if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+            bind_text(index, value);
+        } else if constexpr (requires { value.time_since_epoch(); }) {
+            bind_integer(index, value.time_since_epoch().count());
+        } else if constexpr (std::is_same_v<Value, std::nullopt_t>) {
+            bind_null(index);
+        } else { // optional
+            value ? bind(index, *value) : bind_null(index);
+        }
+    }
+
+    Connection& db_;
+    const char* sql_;
+    Connection::Statement statement_;
+    bool cached_ = true;
+};
+
+// The first column of the first row.
+template <class... Values>
+[[nodiscard]] std::optional<std::int64_t>
+find_integer(Connection& db, const char* sql, const Values&... values) {
+    Query query{db, sql, values...};
+    return query.step() && !query.null(0) ? std::optional{query.integer(0)} : std::nullopt;
+}
+
+template <class... Values>
+void run(Connection& db, const char* sql, const Values&... values) {
+    Query{db, sql, values...}.run();
+}
+
+} // namespace durable::sqlite

@@ -1,0 +1,241 @@
+#include "providers/sqlite/management.hpp"
+
+#include "base/try.hpp"
+#include "providers/sqlite/reading.hpp"
+#include "providers/sqlite/turn_queue.hpp"
+#include "providers/sqlite/work_queue.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+namespace durable::sqlite {
+
+namespace {
+
+constexpr std::uint64_t most_deleted_remembered = 1024;
+
+bool runs(const InstanceRow& row) {
+    return row.exists() && row.status == ExecutionStatus::running;
+}
+
+// Between two executions: it shows an end, but its next start is queued or being worked on.
+bool continues(Connection& db, const InstanceRow& row) {
+    return row.status == ExecutionStatus::continued_as_new &&
+           find_integer(db,
+                        "SELECT 1 FROM messages WHERE instance = ?1 AND kind = ?2 LIMIT 1",
+                        row.id,
+                        ledger::kind_of<work::ContinueAsNew>)
+               .has_value();
+}
+
+// What outlived its parent, or named one that never was, belongs to nobody else.
+bool has_parent(Connection& db, const InstanceRow& row) {
+    return row.parent_id &&
+           find_integer(db,
+                        "SELECT 1 FROM instances WHERE instance_id = ?1 AND name IS NOT NULL",
+                        *row.parent_id)
+               .has_value();
+}
+
+bool completed_before(Connection& db, const InstanceRow& row, const std::optional<Instant>& limit) {
+    return !limit || find_integer(db,
+                                  "SELECT 1 FROM executions WHERE instance = ?1"
+                                  " AND execution_id = ?2 AND completed_at < ?3",
+                                  row.id,
+                                  row.execution_id,
+                                  *limit)
+                         .has_value();
+}
+
+std::uint64_t remove(Transaction& tx, const char* sql, std::int64_t instance) {
+    run(tx.db, sql, instance);
+    return static_cast<std::uint64_t>(tx.db.changes());
+}
+
+void remember_deleted(Transaction& tx, const std::string& id, std::uint64_t revision) {
+    run(tx.db,
+        "INSERT OR REPLACE INTO deleted (revision, instance_id) VALUES (?1, ?2)",
+        revision,
+        id);
+    run(tx.db,
+        "DELETE FROM deleted WHERE revision <="
+        " (SELECT revision FROM deleted ORDER BY revision DESC LIMIT 1 OFFSET ?1)",
+        most_deleted_remembered);
+}
+
+void discard(Transaction& tx, const InstanceRow& row, DeleteInstanceResult& result) {
+    remember_deleted(tx, row.instance_id, ++tx.counters.revision);
+    tx.news.instances.push_back(row.instance_id);
+    result.instances_deleted += row.exists() ? 1U : 0U;
+    const auto executions = remove(tx, "DELETE FROM executions WHERE instance = ?1", row.id);
+    const auto events = remove(tx, "DELETE FROM history WHERE instance = ?1", row.id);
+    result.executions_deleted += executions;
+    result.events_deleted += events;
+    tx.counters.executions -= executions;
+    tx.counters.events -= events;
+    result.queue_messages_deleted +=
+        remove(tx, "DELETE FROM messages WHERE instance = ?1", row.id) +
+        static_cast<std::uint64_t>(
+            find_integer(tx.db, "SELECT count(*) FROM work WHERE instance = ?1", row.id)
+                .value_or(0));
+    remove_all_work(tx, row.id);
+    remove(tx, "DELETE FROM kv_store WHERE instance = ?1", row.id);
+    remove(tx, "DELETE FROM kv_changes WHERE instance = ?1", row.id);
+    remove(tx, "DELETE FROM custom_status WHERE instance = ?1", row.id);
+    remove(tx, "DELETE FROM instances WHERE id = ?1", row.id);
+}
+
+} // namespace
+
+Result<DeleteInstanceResult>
+delete_instances(Transaction& tx, const std::vector<std::string>& instances, bool force) {
+    for (const auto& id : instances) {
+        const auto row = force ? std::nullopt : find_instance(tx.db, id);
+        if (row && runs(*row)) {
+            return fail(ErrorCode::still_running,
+                        "instance \"" + id +
+                            "\" is still running: cancel it first, or delete it with force");
+        }
+    }
+    const std::unordered_set<std::string> listed{instances.begin(), instances.end()};
+    for (const auto& id : listed) {
+        for (const auto& child : list_children(tx.db, id)) {
+            if (!listed.contains(child)) {
+                return fail(ErrorCode::has_children,
+                            "instance \"" + id + "\" has a child \"" + child +
+                                "\" outside the request, which would be an orphan: delete the "
+                                "whole tree");
+            }
+        }
+    }
+    DeleteInstanceResult result;
+    for (const auto& id : listed) {
+        if (const auto row = find_instance(tx.db, id)) {
+            discard(tx, *row, result);
+        }
+    }
+    return result;
+}
+
+Result<DeleteInstanceResult> delete_tree(Transaction& tx, const std::string& root, bool force) {
+    DURABLE_TRY_ASSIGN(const auto parent, parent_of(tx.db, root));
+    const auto row = find_instance(tx.db, root);
+    if (row && has_parent(tx.db, *row)) {
+        return fail(ErrorCode::not_a_root,
+                    "instance \"" + root + "\" is a sub-orchestration of \"" + *parent +
+                        "\": delete the root instead");
+    }
+    return delete_instances(tx, tree_of(tx.db, root).all_ids, force);
+}
+
+namespace {
+
+// Instances that the filter names, or all with one of these statuses, in the order of creation.
+std::vector<InstanceRow> candidates(Connection& db,
+                                    const InstanceFilter& filter,
+                                    std::initializer_list<std::optional<ExecutionStatus>> statuses,
+                                    std::uint32_t limit,
+                                    bool (*accept)(Connection&, const InstanceRow&)) {
+    std::vector<InstanceRow> found;
+    const auto consider = [&](std::optional<InstanceRow> row) {
+        if (row && row->exists() && std::ranges::find(statuses, row->status) != statuses.end() &&
+            completed_before(db, *row, filter.completed_before) && accept(db, *row)) {
+            found.push_back(*std::move(row));
+        }
+        return found.size() < limit;
+    };
+    if (limit == 0) {
+        return found;
+    }
+    if (filter.instance_ids) {
+        std::unordered_set<std::string_view> seen;
+        for (const auto& id : *filter.instance_ids) {
+            if (seen.insert(id).second && !consider(find_instance(db, id))) {
+                break;
+            }
+        }
+        return found;
+    }
+    for (const auto& status : statuses) {
+        Query rows{db,
+                   "SELECT id FROM instances WHERE status IS ?1 AND name IS NOT NULL"
+                   " ORDER BY number",
+                   status};
+        while (rows.step()) {
+            if (!consider(find_instance(db, rows.integer(0)))) {
+                return found;
+            }
+        }
+    }
+    return found;
+}
+
+std::vector<std::string> ids_of(std::vector<InstanceRow> rows) {
+    std::vector<std::string> ids;
+    for (auto& row : rows) {
+        ids.push_back(std::move(row.instance_id));
+    }
+    return ids;
+}
+
+} // namespace
+
+std::vector<std::string> deletable_roots(Connection& db, const InstanceFilter& filter) {
+    return ids_of(candidates(
+        db,
+        filter,
+        {ExecutionStatus::completed, ExecutionStatus::failed, ExecutionStatus::continued_as_new},
+        filter.limit.value_or(default_bulk_limit),
+        [](Connection& connection, const InstanceRow& row) {
+            return !has_parent(connection, row) && !continues(connection, row);
+        }));
+}
+
+std::vector<std::string> prunable(Connection& db, const InstanceFilter& filter) {
+    return ids_of(candidates(db,
+                             filter,
+                             {ExecutionStatus::running,
+                              ExecutionStatus::completed,
+                              ExecutionStatus::failed,
+                              ExecutionStatus::continued_as_new,
+                              std::nullopt},
+                             filter.limit.value_or(default_bulk_limit),
+                             [](Connection&, const InstanceRow&) { return true; }));
+}
+
+Result<PruneResult>
+prune(Transaction& tx, const std::string& instance, const PruneOptions& options) {
+    auto known = find_instance(tx.db, instance);
+    if (!known || !known->exists()) {
+        return fail(ErrorCode::not_found, "instance \"" + instance + "\" not found");
+    }
+    PruneResult result{.instances_processed = 1};
+    auto executions = list_executions(tx.db, instance);
+    std::ranges::reverse(executions);
+    std::uint64_t kept = 0; // of the newest
+    for (const auto id : executions) {
+        const auto among_newest = kept++ < options.keep_last.value_or(0);
+        if (id == known->execution_id || among_newest) {
+            continue;
+        }
+        run(tx.db,
+            "DELETE FROM executions WHERE instance = ?1 AND execution_id = ?2 AND status <> 0"
+            " AND (?3 IS NULL OR completed_at < ?3)",
+            known->id,
+            id,
+            options.completed_before);
+        if (tx.db.changes() == 0) {
+            continue;
+        }
+        run(tx.db, "DELETE FROM history WHERE instance = ?1 AND execution_id = ?2", known->id, id);
+        const auto events = static_cast<std::uint64_t>(tx.db.changes());
+        ++result.executions_deleted;
+        result.events_deleted += events;
+        --tx.counters.executions;
+        tx.counters.events -= events;
+    }
+    return result;
+}
+
+} // namespace durable::sqlite

@@ -1,0 +1,36 @@
+// Readers: connections that only read, one per thread that reads at the moment.
+
+#pragma once
+
+#include "base/mutex.hpp"
+#include "providers/sqlite/connection.hpp"
+
+#include <durable/result.hpp>
+#include <durable/sqlite.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace durable::sqlite {
+
+class Readers {
+ public:
+    Readers(std::string path, const Options& options);
+
+    // Lends a connection inside a transaction: what `user` sees is one state of the store, at
+    // least as new as what was committed before.
+    [[nodiscard]] Result<> use(const std::function<void(Connection&)>& user)
+        DURABLE_EXCLUDES(mutex_);
+
+ private:
+    [[nodiscard]] Result<std::unique_ptr<Connection>> take() DURABLE_EXCLUDES(mutex_);
+
+    const std::string path_;
+    const Options options_;
+    Mutex mutex_;
+    std::vector<std::unique_ptr<Connection>> idle_ DURABLE_GUARDED_BY(mutex_);
+};
+
+} // namespace durable::sqlite

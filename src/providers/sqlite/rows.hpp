@@ -1,0 +1,95 @@
+// Rows of `instances`, and the other tables about one instance.
+
+#pragma once
+
+#include "providers/ledger/record.hpp"
+#include "providers/sqlite/transaction.hpp"
+
+#include <durable/provider.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace durable::sqlite {
+
+// What an instance could do next; the numbers are stored.
+enum class Place : std::uint8_t {
+    idle = 0,   // nothing deliverable
+    ready = 1,  // can be fetched
+    hidden = 2, // abandoned with a delay
+    leased = 3, // somebody runs its turn
+    parked = 4, // messages, but nothing that could start it
+};
+
+struct InstanceRow {
+    std::int64_t id = 0;
+    std::string instance_id;
+    std::uint64_t number = 0; // 0: no row yet, it is only heard of
+    std::optional<std::string> name;
+    std::optional<std::string> version;
+    std::optional<std::string> parent_id;
+    Instant created_at;
+    Instant updated_at;
+    std::uint64_t execution_id = 0;
+    std::optional<ExecutionStatus> status; // of the current execution, when it has a record
+    std::string pinned;                    // likewise; "": none
+    std::uint64_t revision = 0;
+
+    Place place = Place::idle;
+    std::optional<std::int64_t> head_seq;
+    std::optional<std::string> token; // of a lease, live while place is `leased`
+    std::int64_t lease = 0;
+    SteadyInstant until;
+    Instant hidden_until;
+
+    [[nodiscard]] bool exists() const noexcept { return name.has_value(); }
+    [[nodiscard]] std::optional<Version> pinned_version() const { return Version::parse(pinned); }
+};
+
+[[nodiscard]] std::optional<InstanceRow> find_instance(Connection& db, std::string_view instance);
+[[nodiscard]] std::optional<InstanceRow> find_instance(Connection& db, std::int64_t id);
+[[nodiscard]] InstanceRow get_instance(Transaction& tx, std::string_view instance); // or a new one
+
+// Each writes no more columns than its name says: columns cost indexes.
+void save_place(Connection& db, const InstanceRow& row);
+void save_turn(Connection& db, const InstanceRow& row); // place, execution, revision, time
+void save_all(Connection& db, const InstanceRow& row);
+
+// An id that only a message or an activity mentioned is forgotten with the last of them.
+void drop_if_unused(Transaction& tx, const InstanceRow& row);
+
+// The highest recorded execution; 1 when there is none.
+[[nodiscard]] std::uint64_t latest_execution(Connection& db, std::int64_t instance);
+
+// Texts of an execution's events with ids above `after`, ascending.
+[[nodiscard]] std::vector<std::string> events_after(Connection& db,
+                                                    std::int64_t instance,
+                                                    std::uint64_t execution_id,
+                                                    std::uint64_t after);
+
+// invalid_argument: an id is taken; the caller undoes the rest.
+[[nodiscard]] Result<> append_events(Transaction& tx,
+                                     std::int64_t instance,
+                                     std::uint64_t execution_id,
+                                     const std::vector<ledger::NewEvent>& events);
+
+// Without a row: does the stored history of the latest execution decode and tell how the instance
+// started? Returns that event.
+[[nodiscard]] std::optional<history::OrchestrationStarted> stored_start(Connection& db,
+                                                                        std::int64_t instance);
+
+void quarantine(Transaction& tx,
+                ledger::Queue queue,
+                std::uint64_t seq,
+                const std::optional<std::string>& instance,
+                std::string_view text,
+                std::string_view reason);
+
+// Both layers of keys and values.
+void change_kv(Transaction& tx, std::int64_t instance, const ledger::KvChange& change);
+void merge_kv(Connection& db, std::int64_t instance); // P9: the execution has ended
+
+} // namespace durable::sqlite

@@ -1,0 +1,276 @@
+#include "providers/sqlite/schema.hpp"
+
+#include "base/try.hpp"
+
+#include <string>
+#include <utility>
+
+namespace durable::sqlite {
+
+namespace {
+
+// Version 1. Times ending in _at are milliseconds since 1970; `until` and `active` are on the clock
+// that all processes of the machine share (see docs). The numbers of places and states are those of
+// the enums in rows.hpp.
+constexpr const char* version_1 = R"sql(
+CREATE TABLE store (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    boot TEXT NOT NULL,             -- the run of the machine that the leases belong to
+    next_seq INTEGER NOT NULL,      -- of both queues
+    next_instance INTEGER NOT NULL,
+    next_number INTEGER NOT NULL,
+    next_lease INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    executions INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    quarantined INTEGER NOT NULL,
+    expired INTEGER NOT NULL
+);
+INSERT INTO store VALUES (1, '', 1, 1, 1, 1, 0, 0, 0, 0, 0);
+
+-- One row per id that anything is known about. Without a name it is only heard of.
+CREATE TABLE instances (
+    id INTEGER PRIMARY KEY,         -- never used twice: the incarnation
+    instance_id TEXT NOT NULL UNIQUE,
+    number INTEGER,                 -- in order of creation
+    name TEXT,
+    version TEXT,
+    parent_id TEXT,
+    created_at INTEGER,
+    updated_at INTEGER,
+    execution_id INTEGER,           -- the current one
+    status INTEGER,                 -- of the current execution; NULL: it has no record
+    pinned TEXT NOT NULL DEFAULT '',
+    revision INTEGER NOT NULL DEFAULT 0,
+    place INTEGER NOT NULL DEFAULT 0,
+    head_seq INTEGER,               -- the oldest visible message
+    token TEXT,
+    lease INTEGER,                  -- marks the messages that the turn was given
+    until INTEGER,                  -- the end of the lease
+    hidden_until_at INTEGER
+);
+CREATE INDEX instances_ready ON instances (pinned, head_seq) WHERE place = 1;
+CREATE INDEX instances_hidden ON instances (hidden_until_at) WHERE place = 2;
+CREATE INDEX instances_leased ON instances (until) WHERE place = 3;
+CREATE INDEX instances_by_status ON instances (status, number) WHERE name IS NOT NULL;
+CREATE INDEX instances_by_parent ON instances (parent_id, number) WHERE parent_id IS NOT NULL;
+
+CREATE TABLE executions (
+    instance INTEGER NOT NULL,
+    execution_id INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    output TEXT,
+    started_at INTEGER NOT NULL,
+    completed_at INTEGER,
+    pinned TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (instance, execution_id)
+) WITHOUT ROWID;
+
+CREATE TABLE history (
+    instance INTEGER NOT NULL,
+    execution_id INTEGER NOT NULL,
+    event_id INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    PRIMARY KEY (instance, execution_id, event_id)
+) WITHOUT ROWID;
+
+CREATE TABLE messages (
+    seq INTEGER PRIMARY KEY,
+    instance INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    visible_at INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    execution_id INTEGER,           -- of a timer
+    timer_id INTEGER,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    lease INTEGER,
+    item TEXT NOT NULL
+);
+CREATE INDEX messages_by_instance ON messages (instance, state, seq);
+CREATE INDEX messages_delayed ON messages (visible_at) WHERE state = 0;
+CREATE INDEX messages_parked ON messages (visible_at) WHERE state = 2;
+CREATE INDEX messages_timers ON messages (instance, execution_id, timer_id)
+    WHERE timer_id IS NOT NULL;
+
+CREATE TABLE work (
+    seq INTEGER PRIMARY KEY,
+    instance INTEGER NOT NULL,
+    execution_id INTEGER NOT NULL,
+    activity_id INTEGER NOT NULL,
+    session TEXT,
+    tag TEXT,
+    state INTEGER NOT NULL,
+    visible_at INTEGER NOT NULL,
+    token TEXT,
+    until INTEGER,                  -- the end of the lease
+    attempts INTEGER NOT NULL DEFAULT 0,
+    item TEXT NOT NULL
+);
+CREATE INDEX work_open ON work (tag, seq) WHERE state = 1 AND session IS NULL;
+CREATE INDEX work_delayed ON work (visible_at) WHERE state = 0;
+CREATE INDEX work_leased ON work (until) WHERE state = 2;
+CREATE INDEX work_by_activity ON work (instance, execution_id, activity_id);
+CREATE INDEX work_by_session ON work (session, tag, state, seq) WHERE session IS NOT NULL;
+
+-- Items of one session and tag, which the same workers may take.
+CREATE TABLE work_groups (
+    id INTEGER PRIMARY KEY,
+    session TEXT NOT NULL,
+    tag TEXT,
+    head_seq INTEGER,               -- the oldest item that is ready
+    live INTEGER NOT NULL           -- whether somebody owns the session
+);
+CREATE INDEX work_groups_by_session ON work_groups (session, tag);
+CREATE INDEX work_groups_unclaimed ON work_groups (tag, head_seq)
+    WHERE live = 0 AND head_seq IS NOT NULL;
+
+CREATE TABLE sessions (
+    session TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    live INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    active INTEGER NOT NULL         -- the last sign of use
+) WITHOUT ROWID;
+CREATE INDEX sessions_by_end ON sessions (live, until);
+CREATE INDEX sessions_by_owner ON sessions (owner) WHERE live = 1;
+
+CREATE TABLE custom_status (
+    instance INTEGER PRIMARY KEY,
+    status TEXT,
+    version INTEGER NOT NULL
+);
+
+-- What ended executions left, and what the running one changed (NULL: deleted).
+CREATE TABLE kv_store (
+    instance INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (instance, key)
+) WITHOUT ROWID;
+CREATE TABLE kv_changes (
+    instance INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (instance, key)
+) WITHOUT ROWID;
+
+CREATE TABLE quarantine (
+    number INTEGER PRIMARY KEY,
+    expired INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    queue TEXT NOT NULL,
+    instance_id TEXT,
+    item TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    quarantined_at INTEGER NOT NULL
+);
+CREATE INDEX quarantine_by_kind ON quarantine (expired, number);
+
+-- For those who watch an instance that is deleted.
+CREATE TABLE deleted (
+    revision INTEGER PRIMARY KEY,
+    instance_id TEXT NOT NULL UNIQUE
+);
+
+CREATE VIEW durable_instances AS
+SELECT i.instance_id, i.name, i.version, i.execution_id,
+       CASE i.status WHEN 0 THEN 'Running' WHEN 1 THEN 'Completed' WHEN 2 THEN 'Failed'
+                     WHEN 3 THEN 'ContinuedAsNew' ELSE 'Unknown' END AS status,
+       e.output, c.status AS custom_status, i.parent_id,
+       strftime('%Y-%m-%d %H:%M:%f', i.created_at / 1000.0, 'unixepoch') AS created,
+       strftime('%Y-%m-%d %H:%M:%f', i.updated_at / 1000.0, 'unixepoch') AS updated
+FROM instances i
+LEFT JOIN executions e ON e.instance = i.id AND e.execution_id = i.execution_id
+LEFT JOIN custom_status c ON c.instance = i.id
+WHERE i.name IS NOT NULL;
+
+CREATE VIEW durable_history AS
+SELECT i.instance_id, h.execution_id, h.event_id,
+       CASE WHEN json_valid(h.event) THEN json_extract(h.event, '$.type') END AS type, h.event
+FROM history h JOIN instances i ON i.id = h.instance;
+
+CREATE VIEW durable_pending AS
+SELECT 'orchestrator' AS queue, m.seq, i.instance_id,
+       CASE m.state WHEN 0 THEN 'delayed' WHEN 2 THEN 'waits for a start'
+                    ELSE CASE WHEN i.place = 3 AND m.lease = i.lease THEN 'running'
+                              ELSE 'ready' END END AS state,
+       strftime('%Y-%m-%d %H:%M:%f', m.visible_at / 1000.0, 'unixepoch') AS visible,
+       m.attempts, NULL AS tag, NULL AS session, m.item
+FROM messages m JOIN instances i ON i.id = m.instance
+UNION ALL
+SELECT 'worker', w.seq, i.instance_id,
+       CASE w.state WHEN 0 THEN 'delayed' WHEN 1 THEN 'ready' ELSE 'running' END,
+       strftime('%Y-%m-%d %H:%M:%f', w.visible_at / 1000.0, 'unixepoch'),
+       w.attempts, w.tag, w.session, w.item
+FROM work w JOIN instances i ON i.id = w.instance;
+)sql";
+
+constexpr const char* all_versions[] = {version_1};
+
+// Whether the file is empty or ours, and not newer than `newest`.
+Result<> check_ours(Connection& db, std::int64_t newest) {
+    const auto version = find_integer(db, "PRAGMA user_version").value_or(0);
+    const auto owner = find_integer(db, "PRAGMA application_id").value_or(0);
+    const auto tables = find_integer(db, "SELECT count(*) FROM sqlite_schema").value_or(0);
+    if (auto error = db.take_error()) {
+        return std::unexpected{*std::move(error)};
+    }
+    if (owner != application_id && (owner != 0 || version != 0 || tables > 0)) {
+        return fail(ErrorCode::invalid_argument,
+                    db.path() + ": this is a database of something else");
+    }
+    if (version > newest) {
+        return fail(ErrorCode::unsupported,
+                    db.path() + ": a newer version of the library wrote this file (its schema is " +
+                        std::to_string(version) + ", the newest known here is " +
+                        std::to_string(newest) + ")");
+    }
+    return {};
+}
+
+void upgrade(Connection& db, std::span<const char* const> steps) {
+    const auto newest = static_cast<std::int64_t>(steps.size());
+    const auto version = find_integer(db, "PRAGMA user_version").value_or(0);
+    for (auto step = version; step < newest; ++step) {
+        db.execute(steps[static_cast<std::size_t>(step)]);
+    }
+    if (version < newest) {
+        db.execute(("PRAGMA user_version = " + std::to_string(newest)).c_str());
+        db.execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
+    }
+}
+
+} // namespace
+
+std::span<const char* const> migrations() {
+    return all_versions;
+}
+
+Result<> migrate(Connection& db) {
+    return migrate(db, migrations());
+}
+
+Result<> migrate(Connection& db, std::span<const char* const> steps) {
+    const auto newest = static_cast<std::int64_t>(steps.size());
+    DURABLE_TRY(check_ours(db, newest)); // before anything is written
+    db.execute("PRAGMA journal_mode = WAL");
+    // Again under the write lock: another process may be at it too.
+    db.execute("BEGIN IMMEDIATE");
+    auto ours = db.failed() ? Result<>{} : check_ours(db, newest);
+    if (ours) {
+        upgrade(db, steps);
+        db.execute("COMMIT");
+        if (auto error = db.take_error()) {
+            ours = std::unexpected{*std::move(error)};
+        }
+    }
+    if (!ours && db.in_transaction()) {
+        db.execute("ROLLBACK");
+        (void)db.take_error();
+    }
+    return ours;
+}
+
+} // namespace durable::sqlite

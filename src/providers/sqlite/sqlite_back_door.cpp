@@ -1,0 +1,118 @@
+// The back door of SqliteProvider: damage as it happens to files, straight in the tables.
+
+#include "providers/ledger/record.hpp"
+#include "providers/sqlite/sqlite_provider.hpp"
+#include "providers/sqlite/work_queue.hpp"
+
+#include <durable/codec.hpp>
+
+#include <utility>
+
+namespace durable::sqlite {
+
+namespace {
+
+constexpr std::string_view damage = "{\"event_id\": damaged";
+
+// Whether an instance without a row can start is read from its history: ask again.
+void ask_again(Transaction& tx, InstanceRow& row) {
+    if (!row.exists() && (row.place == Place::ready || row.place == Place::parked)) {
+        leave(tx, row);
+        file(tx, row, false, false);
+        save_place(tx.db, row);
+    }
+}
+
+} // namespace
+
+Result<> SqliteProvider::corrupt_history(const std::string& instance) {
+    return carry_out("corrupt_history", Urgency::durable, [&](Transaction& tx) -> Result<> {
+        auto row = find_instance(tx.db, instance);
+        if (row) {
+            run(tx.db, "UPDATE history SET event = ?2 WHERE instance = ?1", row->id, damage);
+        }
+        if (!row || tx.db.changes() == 0) {
+            return fail(ErrorCode::not_found, "no history of \"" + instance + "\"");
+        }
+        ask_again(tx, *row);
+        return {};
+    });
+}
+
+Result<> SqliteProvider::corrupt_event(const std::string& instance,
+                                       std::uint64_t execution_id,
+                                       std::uint64_t event_id) {
+    return carry_out("corrupt_event", Urgency::durable, [&](Transaction& tx) -> Result<> {
+        auto row = find_instance(tx.db, instance);
+        if (row) {
+            run(tx.db,
+                "UPDATE history SET event = ?4"
+                " WHERE instance = ?1 AND execution_id = ?2 AND event_id = ?3",
+                row->id,
+                execution_id,
+                event_id,
+                damage);
+        }
+        if (!row || tx.db.changes() == 0) {
+            return fail(ErrorCode::not_found, "no such event of \"" + instance + "\"");
+        }
+        ask_again(tx, *row);
+        return {};
+    });
+}
+
+// As if the text had been damaged after it was queued: where the row stands was decided before.
+Result<> SqliteProvider::inject_orchestrator_row(const std::string& instance,
+                                                 const std::string& text) {
+    return carry_out("inject_orchestrator_row", Urgency::durable, [&](Transaction& tx) -> Result<> {
+        const auto item = decode_work_item(text);
+        const auto good = item && !std::holds_alternative<work::ActivityExecute>(*item) &&
+                          target_instance(*item) == instance;
+        ledger::NewMessage message{.instance = instance, .text = text};
+        message.kind = good ? static_cast<std::uint8_t>(item->index())
+                            : ledger::kind_of<work::StartOrchestration>;
+        if (const auto* timer = good ? std::get_if<work::TimerFired>(&*item) : nullptr) {
+            message.visible_at = from_epoch_ms(timer->fire_at_ms);
+            message.execution_id = timer->execution_id;
+            message.timer_id = timer->id;
+        }
+        add_message(tx, message);
+        return {};
+    });
+}
+
+Result<> SqliteProvider::inject_worker_row(const std::string& text) {
+    return carry_out("inject_worker_row", Urgency::durable, [&](Transaction& tx) -> Result<> {
+        const auto item = decode_work_item(text);
+        const auto* activity = item ? std::get_if<work::ActivityExecute>(&*item) : nullptr;
+        ledger::NewWork added{.text = text};
+        std::int64_t instance = 0;
+        if (activity != nullptr) {
+            added.activity = {.instance = activity->instance,
+                              .execution_id = activity->execution_id,
+                              .activity_id = activity->id};
+            added.session = activity->session_id;
+            added.tag = activity->tag;
+            instance = get_instance(tx, activity->instance).id;
+        }
+        add_work(tx, added, instance);
+        return {};
+    });
+}
+
+Result<std::uint32_t> SqliteProvider::max_attempt_count(const std::string& instance) {
+    std::int64_t most = 0;
+    auto done = writer_.use([&](Connection& db) {
+        most = find_integer(db,
+                            "SELECT max(m.attempts) FROM messages m JOIN instances i"
+                            " ON i.id = m.instance WHERE i.instance_id = ?1",
+                            instance)
+                   .value_or(0);
+    });
+    if (!done) {
+        return std::unexpected{std::move(done).error()};
+    }
+    return static_cast<std::uint32_t>(most);
+}
+
+} // namespace durable::sqlite

@@ -1,0 +1,71 @@
+#include "providers/sqlite/sqlite_error.hpp"
+
+#include <utility>
+
+#include <sqlite3.h>
+
+namespace durable::sqlite {
+
+namespace {
+
+struct Meaning {
+    ErrorCode code;
+    std::string_view text;
+};
+
+// By extended code where it matters, else by the primary one.
+Meaning meaning_of(int code) {
+    switch (code) {
+    case SQLITE_READONLY_DBMOVED:
+        return {ErrorCode::storage_failed, "the file was deleted or replaced while it was open"};
+    case SQLITE_IOERR_NOMEM:
+        return {ErrorCode::unavailable, "out of memory"};
+    case SQLITE_IOERR_FSYNC:
+    case SQLITE_IOERR_DIR_FSYNC:
+        return {ErrorCode::storage_failed, "the disk did not keep what was written"};
+    default:
+        break;
+    }
+    switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return {ErrorCode::unavailable, "another process holds the file"};
+    case SQLITE_FULL:
+        return {ErrorCode::unavailable, "the disk is full"};
+    case SQLITE_NOMEM:
+        return {ErrorCode::unavailable, "out of memory"};
+    case SQLITE_TOOBIG:
+        return {ErrorCode::invalid_argument, "a text is too large for the store"};
+    case SQLITE_READONLY:
+        return {ErrorCode::storage_failed, "the file cannot be written"};
+    case SQLITE_CANTOPEN:
+        return {ErrorCode::storage_failed, "the file cannot be opened"};
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return {ErrorCode::storage_failed, "access is denied"};
+    case SQLITE_CORRUPT:
+        return {ErrorCode::corrupt, "the file is damaged"};
+    case SQLITE_NOTADB:
+        return {ErrorCode::corrupt, "the file is no SQLite database, or its beginning is damaged"};
+    case SQLITE_IOERR:
+        return {ErrorCode::storage_failed, "the disk failed"};
+    default:
+        return {ErrorCode::storage_failed, "SQLite failed"};
+    }
+}
+
+} // namespace
+
+Error to_error(int code, std::string_view message, const std::string& path) {
+    const auto meaning = meaning_of(code);
+    return {.code = meaning.code,
+            .message = path + ": " + std::string{meaning.text} + " (" + std::string{message} +
+                       ", SQLite code " + std::to_string(code) + ")"};
+}
+
+Error file_is_gone(const std::string& path) {
+    return {.code = ErrorCode::storage_failed,
+            .message = path + ": the file was deleted or replaced while it was open"};
+}
+
+} // namespace durable::sqlite

@@ -1,0 +1,18 @@
+// The one place where SQLite's error codes become ours.
+
+#pragma once
+
+#include <durable/result.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace durable::sqlite {
+
+// `code` is an extended result code, `message` what SQLite says, `path` the file.
+[[nodiscard]] Error to_error(int code, std::string_view message, const std::string& path);
+
+// The file that is open is no longer the one with this name.
+[[nodiscard]] Error file_is_gone(const std::string& path);
+
+} // namespace durable::sqlite

@@ -1,0 +1,322 @@
+#include "providers/sqlite/sqlite_provider.hpp"
+
+#include "base/process.hpp"
+#include "base/try.hpp"
+#include "providers/ledger/queueing.hpp"
+#include "providers/sqlite/activities.hpp"
+#include "providers/sqlite/reading.hpp"
+#include "providers/sqlite/schema.hpp"
+
+#include <utility>
+
+namespace durable::sqlite {
+
+using ledger::failed;
+
+namespace {
+
+constexpr std::string_view memory_path = ":memory:";
+
+// Whoever held a lease before the machine was restarted is gone, and the clock that measured it
+// began anew.
+void end_leases_of_earlier_boots(Connection& db, const std::string& boot) {
+    db.execute("BEGIN IMMEDIATE");
+    const auto same = find_integer(db, "SELECT 1 FROM store WHERE boot = ?1", boot).has_value();
+    if (!same) {
+        constexpr auto past = SteadyInstant::min();
+        run(db, "UPDATE instances SET until = ?1 WHERE place = 3", past);
+        run(db, "UPDATE work SET until = ?1 WHERE state = 2", past);
+        run(db, "UPDATE sessions SET until = ?1, active = ?1", past);
+        run(db, "UPDATE store SET boot = ?1", boot);
+    }
+    db.execute("COMMIT");
+}
+
+Result<> set_up(Connection& db, const Options& options, const std::string& boot) {
+    DURABLE_TRY(migrate(db));
+    db.execute(options.synchronous == Synchronous::full ? "PRAGMA synchronous = FULL"
+                                                        : "PRAGMA synchronous = NORMAL");
+    db.execute("PRAGMA temp_store = MEMORY");
+    db.execute("PRAGMA cache_size = -65536");
+    db.execute("PRAGMA wal_autocheckpoint = 4000");
+    end_leases_of_earlier_boots(db, boot);
+    if (auto error = db.take_error()) {
+        return std::unexpected{*std::move(error)};
+    }
+    return {};
+}
+
+} // namespace
+
+Result<std::shared_ptr<Provider>> open(const std::string& path, Options options) {
+    return SqliteProvider::open(path, std::move(options));
+}
+
+Result<std::shared_ptr<SqliteProvider>>
+SqliteProvider::open(const std::string& path, Options options, Machine machine) {
+    constexpr std::string_view operation = "open";
+    if (path.empty()) {
+        return fail(ErrorCode::invalid_argument, "the path is empty", std::string{operation});
+    }
+    const auto boot = machine.boot_id ? *machine.boot_id : boot_id();
+    if (boot.empty() && path != memory_path) {
+        return fail(ErrorCode::storage_failed,
+                    "the system does not tell when it was started, so leases cannot be kept: "
+                    "/proc/sys/kernel/random/boot_id is not there",
+                    std::string{operation});
+    }
+    if (!options.clock) {
+        options.clock = system_clock();
+    }
+    auto connection = Connection::open(
+        path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout, .create = true});
+    if (!connection) {
+        return failed(std::move(connection).error(), operation);
+    }
+    if (auto ready = set_up(**connection, options, boot); !ready) {
+        return failed(std::move(ready).error(), operation);
+    }
+    return std::make_shared<SqliteProvider>(*std::move(connection),
+                                            path,
+                                            options,
+                                            machine.random ? std::move(machine.random)
+                                                           : system_random());
+}
+
+SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
+                               const std::string& path,
+                               const Options& options,
+                               std::shared_ptr<Random> random)
+    : in_memory_{path == memory_path},
+      options_{options},
+      waiting_{options.clock,
+               [this] {
+                   if (foreign_) {
+                       foreign_->begin();
+                   }
+               }},
+      writer_{std::move(connection),
+              options.clock,
+              std::move(random),
+              options,
+              [this](const News& news) { waiting_.hear(news); }},
+      readers_{path, options} {
+    if (!in_memory_) {
+        foreign_version_ = writer_.foreign_version().value_or(0);
+        foreign_.emplace([this] { return notice_others(); });
+    }
+}
+
+SqliteProvider::~SqliteProvider() = default;
+
+std::string SqliteProvider::version() const {
+    return engine_version_text();
+}
+
+Durability SqliteProvider::durability() const noexcept {
+    if (in_memory_) {
+        return Durability::none;
+    }
+    return options_.synchronous == Synchronous::full ? Durability::power_loss
+                                                     : Durability::process_crash;
+}
+
+bool SqliteProvider::notice_others() {
+    const auto version = writer_.foreign_version();
+    // An error is for the waiters to find: they look for themselves.
+    if (!version || *version != foreign_version_) {
+        foreign_version_ = version.value_or(0);
+        waiting_.wake_all();
+    }
+    return !waiting_.empty();
+}
+
+Result<>
+SqliteProvider::carry_out(std::string_view operation, Urgency urgency, Writer::Change change) {
+    auto done = writer_.apply(urgency, std::move(change));
+    if (!done) {
+        return failed(std::move(done).error(), operation);
+    }
+    return {};
+}
+
+Result<> SqliteProvider::read(const std::function<void(Connection&)>& reader) {
+    return in_memory_ ? writer_.use(reader) : readers_.use(reader);
+}
+
+// ---- Turns
+
+Result<Look<TurnOffer>> SqliteProvider::try_fetch(const FetchOrchestration& request) {
+    Look<TurnOffer> seen;
+    DURABLE_TRY(writer_.apply(Urgency::lazy, [&](Transaction& tx) -> Result<> {
+        seen.offer = fetch_turn(tx, request);
+        seen.due = seen.offer ? std::nullopt : next_turn_due(tx);
+        return {};
+    }));
+    return seen;
+}
+
+Result<std::optional<OrchestrationItem>>
+SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
+    constexpr std::string_view operation = "fetch_orchestration_item";
+    if (request.filter && request.filter->supported.empty()) {
+        return std::nullopt;
+    }
+    auto offer = waiting_.seek<TurnOffer>(request, [&] { return try_fetch(request); });
+    if (!offer) {
+        return failed(std::move(offer).error(), operation);
+    }
+    if (!*offer) {
+        return std::nullopt;
+    }
+    auto& taken = **offer;
+    auto attached = read([&](Connection& db) { attach_history(db, taken, request.cached); });
+    if (!attached) { // P13
+        (void)abandon_orchestration_item(taken.item.lock_token, std::nullopt, true);
+        return failed(std::move(attached).error(), operation);
+    }
+    return std::move(taken.item);
+}
+
+Result<> SqliteProvider::ack_orchestration_item(const TurnCommit& commit) {
+    const auto prepared = prepare(commit);
+    return carry_out("ack_orchestration_item", Urgency::durable, [&](Transaction& tx) {
+        return commit_turn(tx, commit, prepared);
+    });
+}
+
+Result<> SqliteProvider::abandon_orchestration_item(const std::string& lock_token,
+                                                    std::optional<Duration> delay,
+                                                    bool ignore_attempt) {
+    return carry_out("abandon_orchestration_item", Urgency::lazy, [&](Transaction& tx) {
+        return abandon_turn(tx, lock_token, delay, ignore_attempt);
+    });
+}
+
+Result<> SqliteProvider::renew_orchestration_item_lock(const std::string& lock_token,
+                                                       Duration extend_for) {
+    return carry_out("renew_orchestration_item_lock", Urgency::lazy, [&](Transaction& tx) {
+        return renew_turn(tx, lock_token, extend_for);
+    });
+}
+
+Result<> SqliteProvider::append_with_execution(const std::string& instance,
+                                               std::uint64_t execution_id,
+                                               const std::vector<HistoryEvent>& events) {
+    constexpr std::string_view operation = "append_with_execution";
+    if (events.empty()) {
+        return {};
+    }
+    if (auto good = ledger::check_text(instance, "the instance id"); !good) {
+        return failed(std::move(good).error(), operation);
+    }
+    const auto made = ledger::to_events(events, nullptr);
+    if (!made) {
+        return failed(made.error(), operation);
+    }
+    return carry_out(operation, Urgency::durable, [&](Transaction& tx) -> Result<> {
+        auto row = get_instance(tx, instance);
+        DURABLE_TRY(append_events(tx, row.id, execution_id, *made));
+        // A history can tell how an instance started.
+        if (row.place == Place::parked) {
+            leave(tx, row);
+            file(tx, row, false, false);
+            save_place(tx.db, row);
+        }
+        return {};
+    });
+}
+
+Result<> SqliteProvider::enqueue_for_orchestrator(const WorkItem& item,
+                                                  std::optional<Duration> delay) {
+    constexpr std::string_view operation = "enqueue_for_orchestrator";
+    auto message = ledger::to_message(item, 0, Instant{});
+    if (!message) {
+        return failed(std::move(message).error(), operation);
+    }
+    return carry_out(operation, Urgency::durable, [&](Transaction& tx) -> Result<> {
+        message->visible_at =
+            ledger::visible_at(item, tx.now.wall, delay.value_or(Duration::zero()));
+        add_message(tx, *message);
+        return {};
+    });
+}
+
+// ---- Activities
+
+Result<> SqliteProvider::enqueue_for_worker(const WorkItem& item) {
+    constexpr std::string_view operation = "enqueue_for_worker";
+    const auto made = ledger::to_work(item, 0, Instant{});
+    if (!made) {
+        return failed(made.error(), operation);
+    }
+    return carry_out(operation, Urgency::durable, [&](Transaction& tx) -> Result<> {
+        add_work(tx, *made, get_instance(tx, made->activity.instance).id);
+        return {};
+    });
+}
+
+Result<Look<WorkLease>> SqliteProvider::try_fetch(const FetchWork& request) {
+    Look<WorkLease> seen;
+    DURABLE_TRY(writer_.apply(Urgency::lazy, [&](Transaction& tx) -> Result<> {
+        seen.offer = fetch_work(tx, request);
+        seen.due = seen.offer ? std::nullopt : next_work_due(tx);
+        return {};
+    }));
+    return seen;
+}
+
+Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork& request) {
+    if (request.tags.mode() == TagFilter::Mode::none) {
+        return std::nullopt;
+    }
+    auto lease = waiting_.seek<WorkLease>(request, [&] { return try_fetch(request); });
+    if (!lease) {
+        return failed(std::move(lease).error(), "fetch_work_item");
+    }
+    return lease;
+}
+
+Result<> SqliteProvider::ack_work_item(const std::string& lock_token,
+                                       const std::optional<WorkItem>& completion) {
+    return carry_out("ack_work_item", Urgency::durable, [&](Transaction& tx) {
+        return finish_work(tx, lock_token, completion);
+    });
+}
+
+Result<> SqliteProvider::renew_work_item_lock(const std::string& lock_token, Duration extend_for) {
+    return carry_out("renew_work_item_lock", Urgency::lazy, [&](Transaction& tx) {
+        return renew_work(tx, lock_token, extend_for);
+    });
+}
+
+Result<> SqliteProvider::abandon_work_item(const std::string& lock_token,
+                                           std::optional<Duration> delay,
+                                           bool ignore_attempt) {
+    return carry_out("abandon_work_item", Urgency::lazy, [&](Transaction& tx) {
+        return abandon_work(tx, lock_token, delay, ignore_attempt);
+    });
+}
+
+Result<std::uint64_t> SqliteProvider::renew_session_lock(const std::vector<std::string>& owner_ids,
+                                                         Duration extend_for,
+                                                         Duration idle_timeout) {
+    std::uint64_t renewed = 0;
+    DURABLE_TRY(carry_out("renew_session_lock", Urgency::lazy, [&](Transaction& tx) -> Result<> {
+        renewed = renew_sessions(tx, owner_ids, extend_for, idle_timeout);
+        return {};
+    }));
+    return renewed;
+}
+
+Result<std::uint64_t> SqliteProvider::cleanup_orphaned_sessions(Duration) {
+    std::uint64_t forgotten = 0;
+    DURABLE_TRY(
+        carry_out("cleanup_orphaned_sessions", Urgency::lazy, [&](Transaction& tx) -> Result<> {
+            forgotten = forget_sessions(tx);
+            return {};
+        }));
+    return forgotten;
+}
+
+} // namespace durable::sqlite

@@ -1,0 +1,333 @@
+#include "providers/sqlite/turn_queue.hpp"
+
+#include "providers/ledger/queueing.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace durable::sqlite {
+
+namespace {
+
+constexpr std::int64_t most_expired_at_once = 1000;
+constexpr std::int64_t most_expired_kept = 1000;
+
+bool starts_instance(std::int64_t kind) {
+    return kind == ledger::kind_of<work::StartOrchestration> ||
+           kind == ledger::kind_of<work::ContinueAsNew>;
+}
+
+void set_state(Transaction& tx, std::int64_t seq, MessageState state) {
+    run(tx.db, "UPDATE messages SET state = ?2 WHERE seq = ?1", seq, state);
+}
+
+// A message that has just become visible, in state `visible`.
+void show(Transaction& tx, InstanceRow& row, std::int64_t seq, std::int64_t kind) {
+    row.head_seq = std::min(row.head_seq.value_or(seq), seq);
+    switch (row.place) {
+    case Place::leased:
+    case Place::hidden:
+    case Place::ready:
+        break;
+    case Place::idle:
+        file(tx, row, false, false);
+        break;
+    case Place::parked:
+        if (starts_instance(kind)) {
+            leave(tx, row);
+            file(tx, row, false, false);
+        } else {
+            set_state(tx, seq, MessageState::parked);
+        }
+        break;
+    }
+}
+
+bool has_visible_start(Transaction& tx, const InstanceRow& row) {
+    return find_integer(tx.db,
+                        "SELECT 1 FROM messages WHERE instance = ?1 AND state = 1"
+                        " AND kind IN (?2, ?3) LIMIT 1",
+                        row.id,
+                        ledger::kind_of<work::StartOrchestration>,
+                        ledger::kind_of<work::ContinueAsNew>)
+        .has_value();
+}
+
+Place place_of(Transaction& tx, const InstanceRow& row, bool live_lease, bool hidden) {
+    if (live_lease) {
+        return Place::leased;
+    }
+    if (hidden) {
+        return Place::hidden;
+    }
+    if (!row.head_seq) {
+        return Place::idle;
+    }
+    const auto startable =
+        row.exists() || has_visible_start(tx, row) || stored_start(tx.db, row.id).has_value();
+    return startable ? Place::ready : Place::parked;
+}
+
+} // namespace
+
+void add_message(Transaction& tx, const ledger::NewMessage& message) {
+    auto row = get_instance(tx, message.instance);
+    const auto before = std::pair{row.place, row.head_seq};
+    add_message(tx, message, row);
+    if (std::pair{row.place, row.head_seq} != before) {
+        save_place(tx.db, row);
+    }
+}
+
+void add_message(Transaction& tx, const ledger::NewMessage& message, InstanceRow& held) {
+    const auto seq = static_cast<std::int64_t>(tx.counters.next_seq++);
+    const auto visible_at = std::max(message.visible_at, tx.now.wall);
+    const auto visible = visible_at == tx.now.wall;
+    const auto timer = message.kind == ledger::kind_of<work::TimerFired>;
+    run(tx.db,
+        "INSERT INTO messages (seq, instance, state, visible_at, kind, execution_id, timer_id,"
+        " item) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        seq,
+        held.id,
+        visible ? MessageState::visible : MessageState::delayed,
+        visible_at,
+        message.kind,
+        timer ? std::optional{message.execution_id} : std::nullopt,
+        timer ? std::optional{message.timer_id} : std::nullopt,
+        message.text);
+    if (visible) {
+        show(tx, held, seq, message.kind);
+    } else {
+        tx.note_turn_due(ledger::key_of(visible_at), ledger::key_of(tx.now.wall));
+    }
+}
+
+void leave(Transaction& tx, InstanceRow& row) {
+    if (row.place == Place::parked) {
+        run(tx.db, "UPDATE messages SET state = 1 WHERE instance = ?1 AND state = 2", row.id);
+    }
+    row.place = Place::leased; // by whoever makes the change
+}
+
+void file(Transaction& tx, InstanceRow& row, bool live_lease, bool hidden) {
+    row.place = place_of(tx, row, live_lease, hidden);
+    switch (row.place) {
+    case Place::ready:
+        tx.news.turns.push_back(row.exists() ? row.pinned_version() : std::nullopt);
+        break;
+    case Place::parked:
+        run(tx.db, "UPDATE messages SET state = 2 WHERE instance = ?1 AND state = 1", row.id);
+        break;
+    case Place::hidden:
+        tx.note_turn_due(ledger::key_of(row.hidden_until), ledger::key_of(tx.now.wall));
+        break;
+    case Place::leased:
+        tx.note_turn_due(ledger::key_of(row.until), ledger::key_of(tx.now.steady));
+        break;
+    case Place::idle:
+        break;
+    }
+}
+
+void refresh_head(Transaction& tx, InstanceRow& row) {
+    row.head_seq = find_integer(
+        tx.db, "SELECT min(seq) FROM messages WHERE instance = ?1 AND state = 1", row.id);
+    if (row.place == Place::parked) {
+        row.head_seq = find_integer(
+            tx.db, "SELECT min(seq) FROM messages WHERE instance = ?1 AND state = 2", row.id);
+    }
+}
+
+// ---- Time
+
+namespace {
+
+struct Due {
+    std::int64_t seq;
+    std::int64_t instance;
+    std::int64_t kind;
+};
+
+void show_due_messages(Transaction& tx) {
+    std::vector<Due> due;
+    {
+        Query rows{tx.db,
+                   "SELECT seq, instance, kind FROM messages"
+                   " WHERE state = 0 AND visible_at <= ?1 ORDER BY visible_at",
+                   tx.now.wall};
+        while (rows.step()) {
+            due.push_back({rows.integer(0), rows.integer(1), rows.integer(2)});
+        }
+    }
+    for (const auto& message : due) {
+        set_state(tx, message.seq, MessageState::visible);
+        if (auto row = find_instance(tx.db, message.instance)) {
+            show(tx, *row, message.seq, message.kind);
+            save_place(tx.db, *row);
+        }
+    }
+}
+
+std::vector<std::int64_t> ids_of(Query&& rows) {
+    std::vector<std::int64_t> ids;
+    while (rows.step()) {
+        ids.push_back(rows.integer(0));
+    }
+    return ids;
+}
+
+void refile(Transaction& tx, const std::vector<std::int64_t>& ids) {
+    for (const auto id : ids) {
+        if (auto row = find_instance(tx.db, id)) {
+            leave(tx, *row);
+            file(tx, *row, false, false);
+            save_place(tx.db, *row);
+        }
+    }
+}
+
+} // namespace
+
+void advance_turns(Transaction& tx) {
+    show_due_messages(tx);
+    refile(tx,
+           ids_of(Query{tx.db,
+                        "SELECT id FROM instances WHERE place = 2 AND hidden_until_at <= ?1"
+                        " ORDER BY hidden_until_at",
+                        tx.now.wall}));
+    refile(tx,
+           ids_of(Query{tx.db,
+                        "SELECT id FROM instances WHERE place = 3 AND until <= ?1 ORDER BY until",
+                        tx.now.steady}));
+}
+
+std::optional<Duration> next_turn_due(Transaction& tx) {
+    ledger::Soonest soonest;
+    if (const auto due =
+            find_integer(tx.db, "SELECT min(visible_at) FROM messages WHERE state = 0")) {
+        soonest.consider(*due, ledger::key_of(tx.now.wall));
+    }
+    if (const auto due =
+            find_integer(tx.db, "SELECT min(hidden_until_at) FROM instances WHERE place = 2")) {
+        soonest.consider(*due, ledger::key_of(tx.now.wall));
+    }
+    if (const auto due = find_integer(tx.db, "SELECT min(until) FROM instances WHERE place = 3")) {
+        soonest.consider(*due, ledger::key_of(tx.now.steady));
+    }
+    return soonest.wait();
+}
+
+// ---- Out of the way
+
+namespace {
+
+void after_removal(Transaction& tx, InstanceRow& row) {
+    refresh_head(tx, row);
+    // What is still parked stays where it is: going through all of it again for every message that
+    // expires would cost the square of their number.
+    if (row.place != Place::leased && row.place != Place::hidden &&
+        (row.place != Place::parked || !row.head_seq)) {
+        leave(tx, row);
+        file(tx, row, false, false);
+    }
+    save_place(tx.db, row);
+    drop_if_unused(tx, row);
+}
+
+bool expire_some(Transaction& tx) {
+    const auto oldest = add_saturating(tx.now.wall, -tx.unstarted_message_ttl);
+    std::map<std::int64_t, std::vector<std::int64_t>> by_instance;
+    std::vector<std::int64_t> expired;
+    {
+        Query rows{tx.db,
+                   "SELECT seq, instance FROM messages WHERE state = 2 AND visible_at <= ?1"
+                   " ORDER BY visible_at LIMIT ?2",
+                   oldest,
+                   most_expired_at_once};
+        while (rows.step()) {
+            expired.push_back(rows.integer(0));
+            by_instance[rows.integer(1)].push_back(rows.integer(0));
+        }
+    }
+    std::ranges::sort(expired);
+    for (const auto seq : expired) {
+        run(tx.db,
+            "INSERT INTO quarantine (expired, seq, queue, instance_id, item, reason,"
+            " quarantined_at) SELECT 1, m.seq, 'orchestrator', i.instance_id, m.item,"
+            " 'expired: its instance did not start in time', ?2"
+            " FROM messages m JOIN instances i ON i.id = m.instance WHERE m.seq = ?1",
+            seq,
+            tx.now.wall);
+        run(tx.db, "DELETE FROM messages WHERE seq = ?1", seq);
+        ++tx.counters.expired;
+    }
+    for (const auto& [id, messages] : by_instance) {
+        if (auto row = find_instance(tx.db, id)) {
+            after_removal(tx, *row);
+        }
+    }
+    if (expired.empty()) {
+        return false;
+    }
+    run(tx.db,
+        "DELETE FROM quarantine WHERE expired = 1 AND number <="
+        " (SELECT number FROM quarantine WHERE expired = 1 ORDER BY number DESC"
+        " LIMIT 1 OFFSET ?1)",
+        most_expired_kept);
+    return true;
+}
+
+} // namespace
+
+void expire_messages(Transaction& tx) {
+    while (expire_some(tx)) {
+    }
+}
+
+void quarantine_message(Transaction& tx,
+                        InstanceRow& row,
+                        std::uint64_t seq,
+                        std::string_view text,
+                        std::string_view reason) {
+    quarantine(tx, ledger::Queue::orchestrator, seq, row.instance_id, text, reason);
+    run(tx.db, "DELETE FROM messages WHERE seq = ?1", seq);
+    after_removal(tx, row);
+}
+
+// ---- Choice
+
+std::optional<InstanceRow> first_ready(Transaction& tx,
+                                       const std::optional<CapabilityFilter>& filter) {
+    std::optional<std::int64_t> best;
+    std::int64_t best_seq = 0;
+    std::string pinned;
+    const auto consider = [&](Query&& row) {
+        if (!row.step()) {
+            return false;
+        }
+        pinned = row.text(0);
+        const auto version = Version::parse(pinned);
+        const auto suits = !filter || !version || filter->matches(*version);
+        if (suits && (!best || row.integer(1) < best_seq)) {
+            best = row.integer(2);
+            best_seq = row.integer(1);
+        }
+        return true;
+    };
+    // Few versions are in use at a time: hop from one to the next.
+    auto found = consider(Query{tx.db,
+                                "SELECT pinned, head_seq, id FROM instances"
+                                " WHERE place = 1 AND pinned >= ''"
+                                " ORDER BY pinned, head_seq LIMIT 1"});
+    while (found) {
+        const auto last = pinned;
+        found = consider(Query{tx.db,
+                               "SELECT pinned, head_seq, id FROM instances"
+                               " WHERE place = 1 AND pinned > ?1 ORDER BY pinned, head_seq LIMIT 1",
+                               last});
+    }
+    return best ? find_instance(tx.db, *best) : std::nullopt;
+}
+
+} // namespace durable::sqlite

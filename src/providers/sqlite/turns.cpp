@@ -1,0 +1,199 @@
+#include "providers/sqlite/turns.hpp"
+
+#include "base/try.hpp"
+#include "providers/ledger/queueing.hpp"
+#include "providers/sqlite/token.hpp"
+
+#include <durable/codec.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::sqlite {
+
+namespace {
+
+// Who the instance is. It has a row, or a stored history that tells, or a message that starts it.
+void identify(Transaction& tx, OrchestrationItem& item, const InstanceRow& row) {
+    item.instance = row.instance_id;
+    item.incarnation = static_cast<std::uint64_t>(row.id);
+    if (row.exists()) {
+        item.orchestration_name = *row.name;
+        item.version = *row.version;
+        item.execution_id = row.execution_id;
+        return;
+    }
+    item.execution_id = latest_execution(tx.db, row.id);
+    if (const auto started = stored_start(tx.db, row.id)) {
+        item.orchestration_name = started->name;
+        item.version = started->version;
+        return;
+    }
+    const auto take = [&](const auto& start) {
+        item.orchestration_name = start.orchestration;
+        item.version = start.version.value_or("unknown");
+    };
+    for (const auto& message : item.messages) {
+        if (const auto* start = std::get_if<work::StartOrchestration>(&message)) {
+            return take(*start);
+        }
+        if (const auto* next = std::get_if<work::ContinueAsNew>(&message)) {
+            return take(*next);
+        }
+    }
+}
+
+// Why an item does not belong into the instance's queue; empty: it does.
+std::string damage_of(const Result<WorkItem>& item, const std::string& instance) {
+    if (!item) {
+        return item.error().message;
+    }
+    if (std::holds_alternative<work::ActivityExecute>(*item)) {
+        return "ActivityExecute belongs into the worker queue, not the orchestrator queue";
+    }
+    return target_instance(*item) == instance ? ""
+                                              : "a message for \"" + target_instance(*item) +
+                                                    "\" in the queue of \"" + instance + "\"";
+}
+
+// The visible messages; false when one was damaged and is gone now.
+bool take_messages(Transaction& tx, InstanceRow& row, OrchestrationItem& item) {
+    std::uint64_t damaged = 0;
+    std::string text;
+    std::string reason;
+    {
+        Query rows{tx.db,
+                   "SELECT seq, attempts, item FROM messages WHERE instance = ?1 AND state = 1"
+                   " ORDER BY seq",
+                   row.id};
+        while (rows.step()) {
+            auto decoded = decode_work_item(rows.view(2));
+            reason = damage_of(decoded, row.instance_id);
+            if (!reason.empty()) {
+                damaged = rows.number(0);
+                text = rows.text(2);
+                break;
+            }
+            item.messages.push_back(*std::move(decoded));
+            item.attempt_count =
+                std::max(item.attempt_count, static_cast<std::uint32_t>(rows.integer(1) + 1));
+        }
+    }
+    if (damaged != 0) { // P10
+        quarantine_message(tx, row, damaged, text, reason);
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+Result<InstanceRow> any_turn_lease(Transaction& tx, const std::string& lock_token) {
+    if (const auto id = leased_number('t', lock_token)) {
+        if (auto row = find_instance(tx.db, *id); row && row->token == lock_token) {
+            return *std::move(row);
+        }
+    }
+    return fail(ErrorCode::lock_lost, "Invalid lock token");
+}
+
+Result<InstanceRow> live_turn_lease(Transaction& tx, const std::string& lock_token) {
+    DURABLE_TRY_ASSIGN(auto row, any_turn_lease(tx, lock_token));
+    if (row.place != Place::leased) {
+        return fail(ErrorCode::lock_lost,
+                    "the lease on instance \"" + row.instance_id + "\" has expired");
+    }
+    return row;
+}
+
+std::optional<TurnOffer> fetch_turn(Transaction& tx, const FetchOrchestration& request) {
+    expire_messages(tx);
+    while (auto row = first_ready(tx, request.filter)) {
+        TurnOffer offer{.item = {}, .instance = row->id};
+        if (!take_messages(tx, *row, offer.item)) {
+            continue;
+        }
+        identify(tx, offer.item, *row);
+        row->token = new_token('t', row->id, tx.random);
+        row->lease = static_cast<std::int64_t>(tx.counters.next_lease++);
+        row->until = add_saturating(tx.now.steady, request.lock_timeout);
+        run(tx.db, // P7
+            "UPDATE messages SET attempts = attempts + 1, lease = ?2"
+            " WHERE instance = ?1 AND state = 1",
+            row->id,
+            row->lease);
+        leave(tx, *row);
+        file(tx, *row, true, false);
+        save_place(tx.db, *row);
+        offer.item.lock_token = *row->token;
+        return offer;
+    }
+    return std::nullopt;
+}
+
+void attach_history(Connection& db, TurnOffer& offer, const CachedHistoryLookup& cached) {
+    auto& item = offer.item;
+    const auto held = cached ? cached(item.instance) : std::nullopt;
+    const auto same = held && (held->incarnation == 0 || held->incarnation == item.incarnation);
+    if (same && held->execution_id == item.execution_id &&
+        find_integer(db,
+                     "SELECT 1 FROM history WHERE instance = ?1 AND execution_id = ?2"
+                     " AND event_id = ?3",
+                     offer.instance,
+                     item.execution_id,
+                     held->last_event_id)) {
+        item.history_after = held->last_event_id;
+    }
+    const auto texts = events_after(db, offer.instance, item.execution_id, item.history_after);
+    item.history.reserve(texts.size());
+    for (const auto& text : texts) {
+        auto event = decode_event(text);
+        if (!event) {
+            item.history.clear();
+            item.history_after = 0;
+            item.history_error = "stored history does not decode: " + event.error().message;
+            return;
+        }
+        item.history.push_back(*std::move(event));
+    }
+    if (item.history_after == 0) {
+        Query rows{
+            db, "SELECT key, value, updated_at FROM kv_store WHERE instance = ?1", offer.instance};
+        while (rows.step()) {
+            item.kv_snapshot[rows.text(0)] = {.value = rows.text(1),
+                                              .last_updated_at_ms = rows.number(2)};
+        }
+    }
+}
+
+Result<> abandon_turn(Transaction& tx,
+                      const std::string& lock_token,
+                      std::optional<Duration> delay,
+                      bool ignore_attempt) {
+    DURABLE_TRY_ASSIGN(auto row, any_turn_lease(tx, lock_token));
+    if (ignore_attempt) {
+        run(tx.db,
+            "UPDATE messages SET attempts = attempts - 1"
+            " WHERE instance = ?1 AND state IN (1, 2) AND lease = ?2 AND attempts > 0",
+            row.id,
+            row.lease);
+    }
+    leave(tx, row);
+    row.token.reset();
+    const auto hide = delay && *delay > Duration::zero();
+    row.hidden_until = hide ? add_saturating(tx.now.wall, *delay) : Instant{};
+    file(tx, row, false, hide);
+    save_place(tx.db, row);
+    drop_if_unused(tx, row);
+    return {};
+}
+
+Result<> renew_turn(Transaction& tx, const std::string& lock_token, Duration extend_for) {
+    DURABLE_TRY_ASSIGN(auto row, live_turn_lease(tx, lock_token));
+    row.until = add_saturating(tx.now.steady, extend_for);
+    file(tx, row, true, false);
+    save_place(tx.db, row);
+    return {};
+}
+
+} // namespace durable::sqlite

@@ -1,0 +1,50 @@
+// Turns: leasing an instance, committing its turn, giving it back.
+
+#pragma once
+
+#include "providers/sqlite/turn_queue.hpp"
+
+#include <durable/provider.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace durable::sqlite {
+
+// A leased instance, without its history: that is read by the caller, beside the transactions.
+struct TurnOffer {
+    OrchestrationItem item;
+    std::int64_t instance = 0;
+};
+
+// The instance that the token leases, also after the lease ran out; while it is live.
+//   lock_lost  there is none
+[[nodiscard]] Result<InstanceRow> any_turn_lease(Transaction& tx, const std::string& lock_token);
+[[nodiscard]] Result<InstanceRow> live_turn_lease(Transaction& tx, const std::string& lock_token);
+
+// nullopt: no instance is eligible. P10: damaged messages on the way are put aside.
+[[nodiscard]] std::optional<TurnOffer> fetch_turn(Transaction& tx,
+                                                  const FetchOrchestration& request);
+// Adds the events that the caller does not hold yet, and the values of earlier executions.
+void attach_history(Connection& db, TurnOffer& offer, const CachedHistoryLookup& cached);
+
+// A commit, encoded. Made outside the transaction, for the time it takes.
+struct PreparedCommit {
+    std::vector<ledger::NewEvent> events;
+    std::vector<ledger::NewWork> work;
+    std::vector<ledger::NewMessage> messages;
+};
+[[nodiscard]] Result<PreparedCommit> prepare(const TurnCommit& commit);
+
+[[nodiscard]] Result<>
+commit_turn(Transaction& tx, const TurnCommit& commit, const Result<PreparedCommit>& prepared);
+[[nodiscard]] Result<> abandon_turn(Transaction& tx,
+                                    const std::string& lock_token,
+                                    std::optional<Duration> delay,
+                                    bool ignore_attempt);
+[[nodiscard]] Result<>
+renew_turn(Transaction& tx, const std::string& lock_token, Duration extend_for);
+
+} // namespace durable::sqlite

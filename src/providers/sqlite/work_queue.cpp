@@ -1,0 +1,315 @@
+#include "providers/sqlite/work_queue.hpp"
+
+#include "providers/ledger/moment.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace durable::sqlite {
+
+namespace {
+
+constexpr std::int64_t most_announced = 64; // waking more at once helps nobody
+
+struct Session {
+    std::string owner;
+    bool live = false;
+};
+
+Session find_session(Connection& db, const std::string& id) {
+    Query row{db, "SELECT owner, live FROM sessions WHERE session = ?1", id};
+    return row.step() ? Session{.owner = row.text(0), .live = row.integer(1) != 0} : Session{};
+}
+
+void announce(Transaction& tx,
+              const std::optional<std::string>& tag,
+              const std::optional<std::string>& session,
+              std::size_t items) {
+    News::Work news{.tag = tag, .in_session = session.has_value(), .owner = {}, .items = items};
+    if (session) {
+        if (auto found = find_session(tx.db, *session); found.live) {
+            news.owner = std::move(found.owner);
+        }
+    }
+    tx.news.work.push_back(std::move(news));
+}
+
+// Brings a group's row in line with its items.
+void refresh_group(Transaction& tx,
+                   const std::string& session,
+                   const std::optional<std::string>& tag) {
+    const auto head = find_integer(tx.db,
+                                   "SELECT min(seq) FROM work INDEXED BY work_by_session"
+                                   " WHERE session = ?1 AND tag IS ?2 AND state = 1",
+                                   session,
+                                   tag);
+    const auto group = find_integer(
+        tx.db, "SELECT id FROM work_groups WHERE session = ?1 AND tag IS ?2", session, tag);
+    if (!group) {
+        run(tx.db,
+            "INSERT INTO work_groups (session, tag, head_seq, live) VALUES (?1, ?2, ?3, ?4)",
+            session,
+            tag,
+            head,
+            find_session(tx.db, session).live ? 1 : 0);
+    } else if (head || find_integer(tx.db,
+                                    "SELECT 1 FROM work INDEXED BY work_by_session"
+                                    " WHERE session = ?1 AND tag IS ?2 LIMIT 1",
+                                    session,
+                                    tag)) {
+        run(tx.db, "UPDATE work_groups SET head_seq = ?2 WHERE id = ?1", *group, head);
+    } else {
+        run(tx.db, "DELETE FROM work_groups WHERE id = ?1", *group);
+    }
+}
+
+void refresh_group(Transaction& tx, const WorkRow& row) {
+    if (row.session) {
+        refresh_group(tx, *row.session, row.tag);
+    }
+}
+
+// Somebody owns the session from now on, or nobody does: others may take its items.
+void set_live(Transaction& tx, const std::string& session, bool live) {
+    run(tx.db, "UPDATE work_groups SET live = ?2 WHERE session = ?1", session, live ? 1 : 0);
+    std::vector<std::optional<std::string>> tags;
+    {
+        Query rows{tx.db, "SELECT tag FROM work_groups WHERE session = ?1", session};
+        while (rows.step()) {
+            tags.push_back(rows.optional_text(0));
+        }
+    }
+    for (const auto& tag : tags) {
+        const auto ready = find_integer(tx.db,
+                                        "SELECT count(*) FROM (SELECT 1 FROM work INDEXED BY"
+                                        " work_by_session WHERE session = ?1 AND tag IS ?2"
+                                        " AND state = 1 LIMIT ?3)",
+                                        session,
+                                        tag,
+                                        most_announced);
+        if (ready.value_or(0) > 0) {
+            announce(tx, tag, session, static_cast<std::size_t>(*ready));
+        }
+    }
+}
+
+WorkRow read_row(const Query& row) {
+    return {.seq = row.integer(0),
+            .instance = row.integer(1),
+            .session = row.optional_text(2),
+            .tag = row.optional_text(3),
+            .state = static_cast<WorkState>(row.integer(4)),
+            .token = row.optional_text(5),
+            .attempts = row.integer(6),
+            .item = row.text(7)};
+}
+
+} // namespace
+
+// ---- Items
+
+void add_work(Transaction& tx, const ledger::NewWork& added, std::int64_t instance) {
+    run(tx.db,
+        "INSERT INTO work (seq, instance, execution_id, activity_id, session, tag, state,"
+        " visible_at, item) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8)",
+        tx.counters.next_seq++,
+        instance,
+        added.activity.execution_id,
+        added.activity.activity_id,
+        added.session,
+        added.tag,
+        tx.now.wall,
+        added.text);
+    if (added.session) {
+        refresh_group(tx, *added.session, added.tag);
+    }
+    announce(tx, added.tag, added.session, 1);
+}
+
+std::optional<WorkRow> find_work(Connection& db, std::int64_t seq) {
+    Query row{db,
+              "SELECT seq, instance, session, tag, state, token, attempts, item FROM work"
+              " WHERE seq = ?1",
+              seq};
+    return row.step() ? std::optional{read_row(row)} : std::nullopt;
+}
+
+void remove_work(Transaction& tx, const WorkRow& row) {
+    run(tx.db, "DELETE FROM work WHERE seq = ?1", row.seq);
+    refresh_group(tx, row);
+}
+
+void cancel_work(Transaction& tx, const ActivityId& activity, const InstanceRow& held) {
+    std::optional<InstanceRow> other;
+    if (activity.instance != held.instance_id) {
+        other = find_instance(tx.db, activity.instance);
+        if (!other) {
+            return;
+        }
+    }
+    std::vector<std::int64_t> found;
+    {
+        Query rows{tx.db,
+                   "SELECT seq FROM work WHERE instance = ?1 AND execution_id = ?2"
+                   " AND activity_id = ?3",
+                   other ? other->id : held.id,
+                   activity.execution_id,
+                   activity.activity_id};
+        while (rows.step()) {
+            found.push_back(rows.integer(0));
+        }
+    }
+    for (const auto seq : found) {
+        if (const auto row = find_work(tx.db, seq)) {
+            remove_work(tx, *row);
+        }
+    }
+    if (other && !found.empty()) {
+        drop_if_unused(tx, *other);
+    }
+}
+
+void remove_all_work(Transaction& tx, std::int64_t instance) {
+    std::vector<WorkRow> in_sessions;
+    {
+        Query rows{tx.db,
+                   "SELECT session, tag FROM work WHERE instance = ?1 AND session IS NOT NULL",
+                   instance};
+        while (rows.step()) {
+            in_sessions.push_back({.session = rows.text(0), .tag = rows.optional_text(1)});
+        }
+    }
+    run(tx.db, "DELETE FROM work WHERE instance = ?1", instance);
+    for (const auto& row : in_sessions) {
+        refresh_group(tx, row);
+    }
+}
+
+void put_back(Transaction& tx, const WorkRow& row, Instant visible_at, std::int64_t attempts) {
+    const auto ready = visible_at <= tx.now.wall;
+    run(tx.db,
+        "UPDATE work SET state = ?2, visible_at = ?3, token = NULL, until = NULL, attempts = ?4"
+        " WHERE seq = ?1",
+        row.seq,
+        ready ? WorkState::ready : WorkState::delayed,
+        visible_at,
+        attempts);
+    refresh_group(tx, row);
+    if (ready) {
+        announce(tx, row.tag, row.session, 1);
+    } else {
+        tx.note_work_due(ledger::key_of(visible_at), ledger::key_of(tx.now.wall));
+    }
+}
+
+// ---- Time
+
+namespace {
+
+// Delayed items that are due and leases that ran out. A lease stays known until somebody takes
+// over.
+void make_ready(Transaction& tx, Query&& due) {
+    std::vector<WorkRow> rows;
+    while (due.step()) {
+        rows.push_back(
+            {.seq = due.integer(0), .session = due.optional_text(1), .tag = due.optional_text(2)});
+    }
+    for (const auto& row : rows) {
+        run(tx.db, "UPDATE work SET state = 1 WHERE seq = ?1", row.seq);
+        refresh_group(tx, row);
+        announce(tx, row.tag, row.session, 1);
+    }
+}
+
+void end_sessions(Transaction& tx) {
+    std::vector<std::string> ended;
+    {
+        Query rows{
+            tx.db, "SELECT session FROM sessions WHERE live = 1 AND until <= ?1", tx.now.steady};
+        while (rows.step()) {
+            ended.push_back(rows.text(0));
+        }
+    }
+    for (const auto& session : ended) {
+        run(tx.db, "UPDATE sessions SET live = 0 WHERE session = ?1", session);
+        set_live(tx, session, false);
+    }
+}
+
+} // namespace
+
+void advance_work(Transaction& tx) {
+    make_ready(tx,
+               Query{tx.db,
+                     "SELECT seq, session, tag FROM work WHERE state = 0 AND visible_at <= ?1"
+                     " ORDER BY visible_at",
+                     tx.now.wall});
+    make_ready(tx,
+               Query{tx.db,
+                     "SELECT seq, session, tag FROM work WHERE state = 2 AND until <= ?1"
+                     " ORDER BY until",
+                     tx.now.steady});
+    end_sessions(tx);
+}
+
+std::optional<Duration> next_work_due(Transaction& tx) {
+    ledger::Soonest soonest;
+    if (const auto due = find_integer(tx.db, "SELECT min(visible_at) FROM work WHERE state = 0")) {
+        soonest.consider(*due, ledger::key_of(tx.now.wall));
+    }
+    if (const auto due = find_integer(tx.db, "SELECT min(until) FROM work WHERE state = 2")) {
+        soonest.consider(*due, ledger::key_of(tx.now.steady));
+    }
+    if (const auto due = find_integer(tx.db, "SELECT min(until) FROM sessions WHERE live = 1")) {
+        soonest.consider(*due, ledger::key_of(tx.now.steady));
+    }
+    return soonest.wait();
+}
+
+// ---- Leases and sessions
+
+void lease_work(Transaction& tx,
+                const WorkRow& row,
+                const std::string& token,
+                SteadyInstant until) {
+    run(tx.db,
+        "UPDATE work SET state = 2, token = ?2, until = ?3, attempts = attempts + 1"
+        " WHERE seq = ?1",
+        row.seq,
+        token,
+        until);
+    refresh_group(tx, row);
+    tx.note_work_due(ledger::key_of(until), ledger::key_of(tx.now.steady));
+}
+
+void extend_work(Transaction& tx, const WorkRow& row, SteadyInstant until) {
+    run(tx.db, "UPDATE work SET until = ?2 WHERE seq = ?1", row.seq, until);
+    tx.note_work_due(ledger::key_of(until), ledger::key_of(tx.now.steady));
+}
+
+void claim_session(Transaction& tx, const std::string& session, const SessionClaim& claim) {
+    const auto before = find_session(tx.db, session);
+    const auto until = add_saturating(tx.now.steady, claim.lock_timeout);
+    run(tx.db,
+        "INSERT OR REPLACE INTO sessions (session, owner, live, until, active)"
+        " VALUES (?1, ?2, 1, ?3, ?4)",
+        session,
+        claim.owner_id,
+        until,
+        tx.now.steady);
+    tx.note_work_due(ledger::key_of(until), ledger::key_of(tx.now.steady));
+    if (!before.live || before.owner != claim.owner_id) {
+        set_live(tx, session, true);
+    }
+}
+
+void touch_session(Transaction& tx, const WorkRow& row) {
+    if (row.session) {
+        run(tx.db,
+            "UPDATE sessions SET active = ?2 WHERE session = ?1 AND live = 1",
+            *row.session,
+            tx.now.steady);
+    }
+}
+
+} // namespace durable::sqlite

@@ -1,0 +1,119 @@
+// Every statement of a store in use finds its rows through an index: SQLite says so itself.
+
+#include "unit/sqlite/sqlite_fixture.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace durable::sqlite {
+namespace {
+
+class SqliteQueryPlans : public SqliteTest {
+ protected:
+    static std::vector<std::string> statements_of(SqliteProvider& store) { // sorted
+        std::vector<std::string> statements;
+        EXPECT_TRUE(store.inspect([&](Connection& db) { statements = db.statements(); }));
+        return statements;
+    }
+
+    std::string in_memory = ":memory:";
+};
+
+// Calls everything that runs while orchestrations run, with and without findings.
+void use_everything(SqliteProvider& store, ManualClock& clock) {
+    const auto raise = [](const std::string& instance) {
+        return WorkItem{work::ExternalRaised{.instance = instance, .name = "go", .data = "1"}};
+    };
+    const FetchOrchestration turns{
+        .lock_timeout = Duration{1000},
+        .filter = CapabilityFilter{{VersionRange{Version{1, 0, 0}, Version{2, 0, 0}}}}};
+    const FetchWork works{.lock_timeout = Duration{1000},
+                          .session = SessionClaim{.owner_id = "me", .lock_timeout = Duration{500}},
+                          .tags = TagFilter::any()};
+    (void)store.enqueue_for_orchestrator(raise("early"), std::nullopt);
+    (void)store.enqueue_for_orchestrator(raise("A"), Duration{500});
+    for (int round = 0; round < 3; ++round) {
+        (void)store.enqueue_for_orchestrator(raise("A"), std::nullopt);
+        const auto turn = store.fetch_orchestration_item(turns);
+        ASSERT_TRUE(turn && *turn);
+        TurnCommit commit{
+            .lock_token = (*turn)->lock_token,
+            .metadata = {.status = ExecutionStatus::completed, .pinned_version = Version{1, 1, 0}}};
+        const auto id = static_cast<std::uint64_t>(round * 10 + 2);
+        commit.history_delta = {
+            {.event_id = id, .kind = history::KeyValueSet{.key = "k", .value = "v"}},
+            {.event_id = id + 1, .kind = history::CustomStatusUpdated{.status = "half"}},
+            {.event_id = id + 2, .kind = history::KeyValueCleared{.key = "k"}},
+            {.event_id = id + 3, .kind = history::KeyValuesCleared{}}};
+        for (const auto* session : {"", "S"}) {
+            commit.worker_items.emplace_back(work::ActivityExecute{
+                .instance = "A",
+                .execution_id = 1,
+                .id = id,
+                .name = "Greet",
+                .input = "{}",
+                .session_id = *session == '\0' ? std::nullopt : std::optional<std::string>{session},
+                .tag = round == 0 ? std::nullopt : std::optional<std::string>{"gpu"}});
+        }
+        commit.cancelled_activities = {{.instance = "A", .execution_id = 1, .activity_id = 99}};
+        commit.cancelled_timers = {98};
+        ASSERT_TRUE(store.renew_orchestration_item_lock(commit.lock_token, Duration{1000}));
+        ASSERT_TRUE(store.ack_orchestration_item(commit));
+        auto work = store.fetch_work_item(works);
+        ASSERT_TRUE(work && *work);
+        (void)store.renew_work_item_lock((*work)->lock_token, Duration{1000});
+        (void)store.abandon_work_item((*work)->lock_token, Duration{100}, true);
+        (void)store.renew_session_lock({"me"}, Duration{500}, Duration{500});
+        clock.advance(Duration{2000});
+        while ((work = store.fetch_work_item(works)) && *work) {
+            (void)store.ack_work_item(
+                (*work)->lock_token,
+                WorkItem{work::ActivityCompleted{
+                    .instance = "A", .execution_id = 1, .id = id, .result = "1"}});
+        }
+        (void)store.watch_instance({.instance = "A"});
+        (void)store.get_custom_status("A", 0);
+    }
+    const auto again = store.fetch_orchestration_item(turns);
+    ASSERT_TRUE(again && *again);
+    (void)store.abandon_orchestration_item((*again)->lock_token, Duration{100}, true);
+    clock.advance(Duration{10'000'000}); // what never started expires
+    const auto last = store.fetch_orchestration_item(turns);
+    ASSERT_TRUE(last && *last);
+    clock.advance(Duration{10'000}); // and a lease
+    (void)store.fetch_orchestration_item(turns);
+}
+
+TEST_F(SqliteQueryPlans, NoStatementOfAStoreInUseGoesThroughATable) {
+    (void)open(); // the same schema in a file
+    path.swap(in_memory);
+    const auto store = open(); // whose reads, too, go through the one connection
+    path.swap(in_memory);
+    const auto of_opening = statements_of(*store);
+    make_running(*store, "A");
+    use_everything(*store, *clock);
+    auto statements = statements_of(*store);
+    std::erase_if(statements, [&](const std::string& sql) {
+        return std::ranges::binary_search(of_opening, sql);
+    });
+    EXPECT_GT(statements.size(), 40U);
+
+    Outsider shell{path};
+    for (const auto& sql : statements) {
+        if (sql.starts_with("PRAGMA") || sql == "COMMIT" || sql.ends_with(" call")) {
+            continue;
+        }
+        for (const auto& step : shell.query("EXPLAIN QUERY PLAN " + sql)) {
+            const auto scan = step.find("SCAN ");
+            EXPECT_TRUE(scan == std::string::npos || step.contains("SCAN CONSTANT ROW") ||
+                        step.contains("SCAN (subquery"))
+                << sql << "\n"
+                << step;
+            EXPECT_FALSE(step.contains("TEMP B-TREE")) << sql << "\n" << step;
+        }
+    }
+}
+
+} // namespace
+} // namespace durable::sqlite

@@ -1,0 +1,128 @@
+// What can go wrong with a file, and the clear error that each gives. Nothing is lost by any.
+
+#include "unit/sqlite/sqlite_fixture.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace durable::sqlite {
+namespace {
+
+using SqliteTrouble = SqliteTest;
+
+void expect_error(const Error& error, ErrorCode code, const std::string& part) {
+    EXPECT_EQ(name_of(error.code), name_of(code)) << error.text();
+    EXPECT_NE(error.message.find(part), std::string::npos) << error.text();
+}
+
+TEST_F(SqliteTrouble, ADirectoryThatIsNotThereIsNamed) {
+    path = directory.path() + "/nowhere/store.db";
+
+    const auto opened = try_open();
+
+    ASSERT_FALSE(opened);
+    expect_error(opened.error(), ErrorCode::storage_failed, path);
+    expect_error(opened.error(), ErrorCode::storage_failed, "cannot be opened");
+}
+
+TEST_F(SqliteTrouble, AnEmptyPathIsRefused) {
+    const auto opened = sqlite::open("");
+
+    ASSERT_FALSE(opened);
+    expect_error(opened.error(), ErrorCode::invalid_argument, "empty");
+}
+
+TEST_F(SqliteTrouble, AFileOfSomethingElseIsRefusedAndLeftAlone) {
+    std::ofstream{path} << std::string(5000, 'x');
+
+    const auto opened = try_open();
+
+    ASSERT_FALSE(opened);
+    expect_error(opened.error(), ErrorCode::corrupt, "no SQLite database");
+    EXPECT_EQ(std::filesystem::file_size(path), 5000U);
+}
+
+TEST_F(SqliteTrouble, ADatabaseOfSomethingElseIsRefusedAndLeftAlone) {
+    Outsider{path}.query("CREATE TABLE theirs (a)");
+
+    const auto opened = try_open();
+
+    ASSERT_FALSE(opened);
+    expect_error(opened.error(), ErrorCode::invalid_argument, "database of something else");
+    EXPECT_EQ(Outsider{path}.query("PRAGMA journal_mode"), std::vector<std::string>{"delete"});
+}
+
+TEST_F(SqliteTrouble, ADamagedFileIsReportedAsCorrupt) {
+    make_running(*open(), "A");
+    {
+        std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+        file.seekp(4096);
+        file << std::string(std::filesystem::file_size(path) - 4096, '\x5a');
+    }
+
+    const auto opened = try_open();
+
+    ASSERT_FALSE(opened);
+    expect_error(opened.error(), ErrorCode::corrupt, "damaged");
+}
+
+TEST_F(SqliteTrouble, AFullDiskRefusesACallAndKeepsEverythingElse) {
+    const auto store = open();
+    make_running(*store, "A");
+    ASSERT_TRUE(store->inspect([](Connection& db) { db.execute("PRAGMA max_page_count = 60"); }));
+    auto large = std::get<work::StartOrchestration>(start("B"));
+    large.input = std::string(1'000'000, 'x');
+
+    const auto refused = store->enqueue_for_orchestrator(large, std::nullopt);
+
+    ASSERT_FALSE(refused);
+    expect_error(refused.error(), ErrorCode::unavailable, "the disk is full");
+    EXPECT_EQ(refused.error().operation, "enqueue_for_orchestrator");
+    EXPECT_EQ(store->read("A").value().size(), 1U);
+    EXPECT_EQ(store->get_queue_depths().value().orchestrator_queue, 0U);
+    ASSERT_TRUE(
+        store->inspect([](Connection& db) { db.execute("PRAGMA max_page_count = 100000"); }));
+    EXPECT_TRUE(store->enqueue_for_orchestrator(large, std::nullopt));
+}
+
+TEST_F(SqliteTrouble, AFileThatAnotherProgramHoldsMakesCallsWaitAndThenAnswer) {
+    const auto store = open({.busy_timeout = Duration{50}});
+    {
+        Outsider other{path};
+        other.query("BEGIN IMMEDIATE");
+
+        const auto refused = store->enqueue_for_orchestrator(start("A"), std::nullopt);
+
+        ASSERT_FALSE(refused);
+        expect_error(refused.error(), ErrorCode::unavailable, "another process holds the file");
+        EXPECT_TRUE(store->read("A").value().empty()) << "readers are not disturbed";
+        other.query("COMMIT");
+    }
+    EXPECT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));
+}
+
+TEST_F(SqliteTrouble, AFileThatIsDeletedUnderneathEndsTheStore) {
+    const auto store = open();
+    make_running(*store, "A");
+    std::filesystem::remove(path);
+
+    const auto refused = store->enqueue_for_orchestrator(start("B"), std::nullopt);
+    const auto read = store->read("A");
+
+    ASSERT_FALSE(refused);
+    expect_error(refused.error(), ErrorCode::storage_failed, "deleted or replaced");
+    ASSERT_FALSE(read) << "what nobody will find again is not shown";
+    expect_error(read.error(), ErrorCode::storage_failed, "deleted or replaced");
+    EXPECT_FALSE(store->enqueue_for_orchestrator(start("C"), std::nullopt)) << "it stays ended";
+}
+
+TEST_F(SqliteTrouble, AMachineThatDoesNotTellItsBootKeepsNoLeases) {
+    const auto opened = try_open({}, {.boot_id = ""});
+
+    ASSERT_FALSE(opened);
+    expect_error(opened.error(), ErrorCode::storage_failed, "boot_id");
+}
+
+} // namespace
+} // namespace durable::sqlite
