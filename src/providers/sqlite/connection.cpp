@@ -40,6 +40,10 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path,
                                         db == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(db),
                                         path)};
     }
+    // SQLite opens such a file for reading, and only a write would tell.
+    if (sqlite3_db_readonly(db, "main") == 1) {
+        return std::unexpected{to_error(SQLITE_READONLY, sqlite3_errstr(SQLITE_READONLY), path)};
+    }
     return made;
 }
 

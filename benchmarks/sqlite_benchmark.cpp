@@ -1,0 +1,138 @@
+// sqlite_benchmark FILE: what group commit gains, and what waits aside costs, on the disk of FILE.
+//
+// Commits per second of one caller and of 64, with synchronous=FULL, on the same file; and the time
+// of five calls (start, fetch, commit, fetch, acknowledge) beside many delayed and parked messages.
+
+#include "base/files.hpp"
+
+#include <durable/sqlite.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace durable {
+namespace {
+
+using namespace std::chrono_literals;
+using Steady = std::chrono::steady_clock; // what is measured here is the machine, not the program
+
+template <class T>
+T must(Result<T> result) {
+    if (!result) {
+        throw std::runtime_error{result.error().text()};
+    }
+    if constexpr (!std::is_void_v<T>) {
+        return *std::move(result);
+    }
+}
+
+WorkItem raise(const std::string& instance) {
+    return work::ExternalRaised{.instance = instance, .name = "go", .data = "1"};
+}
+
+double seconds_since(Steady::time_point begin) {
+    return std::chrono::duration<double>(Steady::now() - begin).count();
+}
+
+// Calls per second of so many callers.
+double commits(Provider& store, std::size_t callers) {
+    std::atomic<std::uint64_t> made = 0;
+    const auto begin = Steady::now();
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t caller = 0; caller < callers; ++caller) {
+            threads.emplace_back([&, caller] {
+                while (Steady::now() - begin < 3s) {
+                    must(store.enqueue_for_orchestrator(raise("i" + std::to_string(caller)),
+                                                        std::nullopt));
+                    ++made;
+                }
+            });
+        }
+    }
+    return static_cast<double>(made) / seconds_since(begin);
+}
+
+// Microseconds of one round.
+double round_trip(Provider& store, int rounds) {
+    const auto begin = Steady::now();
+    for (int round = 0; round < rounds; ++round) {
+        const auto id = "round-" + std::to_string(Steady::now().time_since_epoch().count());
+        must(store.enqueue_for_orchestrator(
+            work::StartOrchestration{
+                .instance = id, .orchestration = "Hello", .input = "{}", .execution_id = 1},
+            std::nullopt));
+        const auto turn = must(store.fetch_orchestration_item({.lock_timeout = 60s})).value();
+        must(store.ack_orchestration_item(
+            {.lock_token = turn.lock_token,
+             .metadata = {.orchestration_name = "Hello", .orchestration_version = "1.0.0"},
+             .history_delta = {{.event_id = 1,
+                                .kind = history::OrchestrationStarted{.name = "Hello",
+                                                                      .version = "1.0.0",
+                                                                      .input = "{}"}}},
+             .worker_items = {work::ActivityExecute{
+                 .instance = id, .execution_id = 1, .id = 2, .name = "Greet", .input = "{}"}}}));
+        const auto work = must(store.fetch_work_item({.lock_timeout = 60s})).value();
+        must(store.ack_work_item(work.lock_token, std::nullopt));
+    }
+    return seconds_since(begin) * 1e6 / rounds;
+}
+
+void fill(Provider& store, int parked, int delayed) {
+    constexpr std::size_t threads = 64; // one transaction for many
+    std::vector<std::jthread> fillers;
+    for (std::size_t filler = 0; filler < threads; ++filler) {
+        fillers.emplace_back([&, filler] {
+            for (int number = static_cast<int>(filler); number < parked; number += threads) {
+                must(store.enqueue_for_orchestrator(raise("parked-" + std::to_string(number)),
+                                                    std::nullopt));
+            }
+            for (int number = static_cast<int>(filler); number < delayed; number += threads) {
+                must(store.enqueue_for_orchestrator(raise("delayed-" + std::to_string(number)),
+                                                    Duration{24h}));
+            }
+        });
+    }
+}
+
+std::shared_ptr<Provider> open_fresh(const std::string& file, sqlite::Synchronous synchronous) {
+    for (const auto* part : {"", "-wal", "-shm"}) {
+        (void)system_files().remove(file + part);
+    }
+    return must(sqlite::open(file, {.synchronous = synchronous}));
+}
+
+void measure(const std::string& file) {
+    {
+        const auto store = open_fresh(file, sqlite::Synchronous::full);
+        const auto one = commits(*store, 1);
+        const auto many = commits(*store, 64);
+        std::cout << "commits/s, FULL: 1 caller " << one << ", 64 callers " << many << ", ratio "
+                  << many / one << std::endl;
+    }
+    const auto store = open_fresh(file, sqlite::Synchronous::normal);
+    (void)round_trip(*store, 100); // warm
+    const auto empty = round_trip(*store, 1000);
+    fill(*store, 100'000, 100'000);
+    const auto full = round_trip(*store, 1000);
+    std::cout << "five calls, NORMAL: " << empty
+              << " us, beside 100,000 parked and 100,000 delayed " << full << " us, ratio "
+              << full / empty << std::endl;
+}
+
+} // namespace
+} // namespace durable
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        std::cerr << "usage: sqlite_benchmark FILE (is overwritten)\n";
+        return 2;
+    }
+    durable::measure(argv[1]);
+}

@@ -1,0 +1,181 @@
+// The disk fails at every single call of a scripted workload, in every way. What was reported as
+// done is there afterwards, what was refused is not, and nothing is there by half.
+
+#include "unit/sqlite/faulty_vfs.hpp"
+#include "unit/sqlite/sqlite_fixture.hpp"
+
+#include <durable/memory.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace durable::sqlite {
+namespace {
+
+class SqliteFaults : public SqliteTest {
+ protected:
+    // One call of the script. `state` is what earlier ones left for later ones.
+    struct State {
+        std::string turn;
+        std::string work;
+    };
+    using Step = std::function<Result<>(Provider&, State&)>;
+
+    static std::vector<Step> script() {
+        const auto send = [](Provider& store, State&) {
+            return store.enqueue_for_orchestrator(start("A"), std::nullopt);
+        };
+        const auto fetch = [](Provider& store, State& state) -> Result<> {
+            auto turn = store.fetch_orchestration_item({.lock_timeout = Duration{60'000}});
+            if (!turn) {
+                return std::unexpected{turn.error()};
+            }
+            state.turn = turn->value().lock_token;
+            return {};
+        };
+        const auto commit = [](Provider& store, State& state) {
+            return store.ack_orchestration_item(
+                {.lock_token = state.turn,
+                 .metadata = {.orchestration_name = "Hello", .orchestration_version = "1.0.0"},
+                 .history_delta = {started(),
+                                   {.event_id = 2,
+                                    .kind = history::KeyValueSet{.key = "k", .value = "v"}}},
+                 .worker_items = {activity("A", 3), activity("A", 4)},
+                 .orchestrator_items = {start("B")}});
+        };
+        const auto take = [](Provider& store, State& state) -> Result<> {
+            auto work = store.fetch_work_item({.lock_timeout = Duration{60'000}});
+            if (!work) {
+                return std::unexpected{work.error()};
+            }
+            state.work = work->value().lock_token;
+            return {};
+        };
+        const auto finish = [](Provider& store, State& state) {
+            return store.ack_work_item(
+                state.work,
+                WorkItem{work::ActivityCompleted{
+                    .instance = "A", .execution_id = 1, .id = 3, .result = "1"}});
+        };
+        const auto remove = [](Provider& store, State&) -> Result<> {
+            auto done = store.as_management_capability()->delete_instance("A", true);
+            return done ? Result<>{} : std::unexpected{done.error()};
+        };
+        return {send, fetch, commit, take, finish, remove};
+    }
+
+    // Everything that can be read.
+    static std::string observe(Provider& store) {
+        auto& admin = *store.as_management_capability();
+        std::string seen;
+        for (const auto* instance : {"A", "B"}) {
+            seen += std::to_string(store.read(instance).value().size()) +
+                    " events, k=" + store.get_kv_value(instance, "k").value().value_or("-") + "; ";
+        }
+        const auto metrics = admin.get_system_metrics().value();
+        const auto depths = admin.get_queue_depths().value();
+        return seen + std::to_string(metrics.total_instances) + " instances, " +
+               std::to_string(metrics.total_executions) + " executions, " +
+               std::to_string(metrics.total_events) + " events, queued " +
+               std::to_string(depths.orchestrator_queue) + " and " +
+               std::to_string(depths.worker_queue);
+    }
+
+    // What is there after so many calls of the script, on a store that never fails.
+    std::vector<std::string> expected() {
+        const auto store = memory::open({.clock = clock});
+        std::vector<std::string> states{observe(*store)};
+        State state;
+        for (const auto& step : script()) {
+            EXPECT_TRUE(step(*store, state));
+            states.push_back(observe(*store));
+        }
+        return states;
+    }
+
+    // Plays the script until a call is refused; how many were done, and the error.
+    std::pair<std::size_t, std::optional<Error>> play(FaultyVfs& vfs) {
+        auto store = SqliteProvider::open(path, {.clock = clock, .vfs = vfs.name()});
+        if (!store) {
+            return {0, store.error()};
+        }
+        State state;
+        std::size_t done = 0;
+        for (const auto& step : script()) {
+            if (auto result = step(**store, state); !result) {
+                return {done, result.error()};
+            }
+            ++done;
+        }
+        return {done, std::nullopt};
+    }
+
+    void expect_all_or_nothing(Fault fault) {
+        const auto states = expected();
+        FaultyVfs vfs;
+        std::uint64_t calls = 1;
+        for (std::uint64_t call = 1; call <= calls && !HasFailure(); ++call) {
+            const TemporaryDirectory own;
+            path = own.path() + "/store.db";
+            vfs.set_fault(call, fault);
+
+            const auto [done, error] = play(vfs);
+            calls = error ? std::max(calls, call + 1) : vfs.calls();
+
+            const auto reopened = try_open();
+            ASSERT_TRUE(reopened) << reopened.error().text();
+            const auto seen = observe(**reopened);
+            // The call that was refused may have been kept nevertheless when the fault came after
+            // the commit was written: then the error said storage_failed.
+            const auto kept = error && error->code == ErrorCode::storage_failed &&
+                              done + 1 < states.size() && seen == states[done + 1];
+            EXPECT_TRUE(seen == states[done] || kept)
+                << "call " << call << ", done " << done << ", error "
+                << (error ? error->text() : "none") << "\nexpected " << states[done]
+                << "\nfound    " << seen;
+        }
+        EXPECT_GT(calls, 50U) << "the script does too little";
+    }
+};
+
+TEST_F(SqliteFaults, ADiskThatFailsAtAnyCallLosesNothing) {
+    expect_all_or_nothing(Fault::fails);
+}
+
+TEST_F(SqliteFaults, ADiskThatIsFullAtAnyCallLosesNothing) {
+    expect_all_or_nothing(Fault::disk_full);
+}
+
+TEST_F(SqliteFaults, AProcessThatEndsAtAnyCallLosesNothing) {
+    expect_all_or_nothing(Fault::crash);
+}
+
+TEST_F(SqliteFaults, AFileThatCannotBeWrittenIsReported) {
+    make_running(*open(), "A");
+    FaultyVfs vfs;
+    vfs.set_read_only(true);
+
+    const auto opened = try_open({.vfs = vfs.name()});
+
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::storage_failed) << opened.error().text();
+    EXPECT_NE(opened.error().message.find("cannot be written"), std::string::npos)
+        << opened.error().text();
+}
+
+TEST_F(SqliteFaults, AFailedSyncEndsTheStore) {
+    FaultyVfs vfs;
+    auto store = SqliteProvider::open(path, {.clock = clock, .vfs = vfs.name()}).value();
+    vfs.set_fault(1, Fault::crash);
+
+    const auto refused = store->enqueue_for_orchestrator(start("A"), std::nullopt);
+    vfs.set_fault(0, Fault::fails); // the disk is well again, but what it kept is unknown
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::storage_failed) << refused.error().text();
+    EXPECT_FALSE(store->enqueue_for_orchestrator(start("B"), std::nullopt));
+}
+
+} // namespace
+} // namespace durable::sqlite

@@ -1,0 +1,51 @@
+// FaultyVfs: SQLite's door to the disk, with a disk behind it that fails at a chosen call.
+//
+// Reads, writes, syncs and truncations are counted, over all files and connections. Everything
+// else passes. After a crash nothing reaches the disk any more, as if the process were gone.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include <sqlite3.h>
+
+namespace durable::sqlite {
+
+enum class Fault : std::uint8_t { fails, disk_full, crash };
+
+class FaultyVfs {
+ public:
+    FaultyVfs(); // registers itself
+    FaultyVfs(const FaultyVfs&) = delete;
+    FaultyVfs& operator=(const FaultyVfs&) = delete;
+    ~FaultyVfs();
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
+
+    // The call with this number, counted from 1 on, meets the fault; 0: none does.
+    void set_fault(std::uint64_t call, Fault fault);
+    // Files are opened as if they could not be written.
+    void set_read_only(bool read_only) noexcept { read_only_ = read_only; }
+
+    // For the file methods: the code to answer instead of doing it, or SQLITE_OK. `error` is what
+    // this kind of call says when it fails.
+    [[nodiscard]] int next_call(int error, bool writes);
+
+ private:
+    static int
+    open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out_flags);
+
+    sqlite3_vfs vfs_{};
+    sqlite3_vfs* real_ = nullptr;
+    std::string name_;
+    std::atomic<std::uint64_t> calls_ = 0;
+    std::atomic<std::uint64_t> fault_at_ = 0;
+    std::atomic<Fault> fault_ = Fault::fails;
+    std::atomic<bool> crashed_ = false;
+    std::atomic<bool> read_only_ = false;
+};
+
+} // namespace durable::sqlite
