@@ -138,6 +138,51 @@ TEST_F(CrashTest, ACrashDuringTheRecoveryFromACrash) {
     std::cout << "crash points: " << points << " (in recovery)\n";
 }
 
+// The process dies, its successor opens the store, and then the power goes: what the first one left
+// to the system alone must be on the disk by then.
+TEST_F(CrashTest, APowerLossAfterTheRecoveryFromAProcessCrash) {
+    for (std::uint64_t call = 0; call < calls_ && !HasFatalFailure(); ++call) {
+        SCOPED_TRACE("crash at call " + std::to_string(call));
+        SimFiles disk{call};
+        disk.crash_at(call);
+        Played played;
+        if (auto opened = open_store(small(disk)); opened) {
+            played = play(steps_, **opened);
+        }
+        disk.restart(Survival::everything);
+        ASSERT_TRUE(open_store(small(disk)));
+        disk.restart(Survival::nothing);
+        expect_recovery(disk, played);
+    }
+    std::cout << "crash points: " << calls_ << " (process, then power)\n";
+}
+
+// A failed sync may lose data that the system goes on showing. Whoever opens the store next reads
+// it, and builds upon it: so it has to be on the disk, whatever the system believes.
+TEST_F(CrashTest, APowerLossAfterTheRecoveryFromAFailedSync) {
+    for (const auto call : syncs_of_records()) {
+        SCOPED_TRACE("call " + std::to_string(call) + " fails");
+        SimFiles disk{call};
+        disk.fail_at(call, std::errc::io_error);
+        {
+            const auto store = open_store(small(disk)).value();
+            (void)play(steps_, *store);
+        }
+        disk.restart(Survival::everything);
+        FsProvider::State state;
+        {
+            const auto store = open_store(small(disk)).value();
+            ASSERT_TRUE(store->get_queue_depths());
+            state = comparable(store->state());
+            disk.crash_at(disk.calls());
+        }
+        disk.restart(Survival::nothing);
+        const auto store = open_store(small(disk));
+        ASSERT_TRUE(store) << store.error().text();
+        ASSERT_EQ(comparable((*store)->state()), state);
+    }
+}
+
 // A record that is cut off or damaged at any byte never happened; the one before it did.
 TEST_F(CrashTest, TheLastRecordTornAtAnyByte) {
     constexpr std::size_t some_steps = 7; // ends with a start: one record

@@ -2,6 +2,7 @@
 
 #include "base/try.hpp"
 #include "providers/fs/frame.hpp"
+#include "providers/fs/fs_error.hpp"
 #include "providers/fs/record_codec.hpp"
 
 #include <algorithm>
@@ -82,6 +83,8 @@ std::string FsProvider::version() const {
 Result<> FsProvider::recover() {
     const MutexLock lock{mutex_};
     DURABLE_TRY_ASSIGN(const Lsn after, load_checkpoint());
+    // A process that died may have renamed it only: it must stay before its records go.
+    DURABLE_TRY(to_result(files_.sync_directory(directory_.checkpoint())));
     std::optional<Close> last;  // set while a close is the latest record
     std::uint64_t replayed = 0; // bytes
     const auto replay = [&](const JournalRecord& stored) -> Result<> {

@@ -84,7 +84,9 @@ class Reader {
            const std::string& directory,
            Lsn after,
            const std::function<Result<>(const JournalRecord&)>& each)
-        : files_{files}, directory_{directory}, after_{after}, each_{each} {}
+        : files_{files}, directory_{directory}, after_{after}, each_{each} {
+        end_.proven = after;
+    }
 
     Result<JournalEnd> read() {
         DURABLE_TRY(list_segments());
@@ -154,6 +156,7 @@ class Reader {
             if (expected_ == 0) {
                 DURABLE_TRY(begin_with(found->numbers.lsn));
             }
+            end_.proven = std::max(end_.proven, found->numbers.synced);
             if (at_ == 0) {
                 end_.segments.push_back({numbers_[index_], expected_});
             }
@@ -263,6 +266,33 @@ Result<JournalEnd> read_journal(Files& files,
     return Reader{files, directory, after, each}.read();
 }
 
+namespace {
+
+// The last record of a segment that has some.
+Lsn last_in(const JournalEnd& end, std::uint64_t segment) {
+    const auto next = std::ranges::find_if(
+        end.segments, [&](const SegmentStart& start) { return start.number > segment; });
+    return next == end.segments.end() ? end.last : next->first - 1;
+}
+
+// Writes what the system shows of a segment, from the first record behind `proven` on, again.
+Result<> write_again(Files& files, const std::string& path, File& file, Lsn proven) {
+    DURABLE_TRY_ASSIGN(const auto bytes, to_result(read_file(files, path)));
+    const std::string_view content = bytes;
+    std::size_t begin = content.size();
+    std::size_t at = 0;
+    for (auto found = record_at(content); found; found = record_at(content.substr(at))) {
+        if (found->numbers.lsn > proven) {
+            begin = std::min(begin, at);
+        }
+        at += found->json.size() + frame_overhead;
+    }
+    return begin < at ? to_result(write_at(file, content.substr(begin, at - begin), begin))
+                      : Result<>{};
+}
+
+} // namespace
+
 Result<> cut_journal(Files& files, const std::string& directory, const JournalEnd& end) {
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(directory)));
     // The newest first: what is left in a crash is still a beginning of the journal.
@@ -281,6 +311,9 @@ Result<> cut_journal(Files& files, const std::string& directory, const JournalEn
         DURABLE_TRY_ASSIGN(const auto file, to_result(files.open(path, OpenMode::write)));
         if (number == end.segments.back().number) {
             DURABLE_TRY(to_result(file->truncate(end.end_offset)));
+        }
+        if (last_in(end, number) > end.proven) {
+            DURABLE_TRY(write_again(files, path, *file, end.proven));
         }
         DURABLE_TRY(to_result(file->sync()));
     }

@@ -43,7 +43,8 @@ struct JournalEnd {
         std::uint64_t bytes = 0;  // behind it, in all segments, that are not zero
     };
 
-    Lsn last = 0; // the last whole record, or what the reader was told to begin after
+    Lsn last = 0;   // the last whole record, or what the reader was told to begin after
+    Lsn proven = 0; // up to here a record says, or the caller knew, that the disk has them
     std::uint64_t next_segment = 1;
     std::uint64_t end_offset = 0;       // in the last segment with records
     std::vector<SegmentStart> segments; // with records, oldest first
@@ -61,8 +62,9 @@ read_journal(Files& files,
              Lsn after,
              const std::function<Result<>(const JournalRecord&)>& each);
 
-// Makes the journal end where reading it ended: removes what is torn and unused, and syncs the rest
-// (after a process crash it may not be on the disk yet).
+// Makes the journal end where reading it ended: removes what is torn and unused, and makes sure
+// that the disk has the rest. Records that are not proven are written again: after a failed sync
+// the system shows them, believes that they are on the disk, and a mere sync would do nothing.
 [[nodiscard]] Result<>
 cut_journal(Files& files, const std::string& directory, const JournalEnd& end);
 
