@@ -44,13 +44,22 @@ function(durable_precompile target kind)
   target_precompile_headers(${target} REUSE_FROM ${donor})
 endfunction()
 
-# durable_library(<name> [CHECKS] HEADERS ... SOURCES ... [PUBLIC ...] [PRIVATE ...])
+# Compiling several files at once halves the time again: what the files share (a variant of thirty
+# events, coroutines) is compiled once. UNITY below says that the files of a target do not get in
+# each other's way; the gcc preset compiles every file on its own.
+function(durable_unity target)
+  if(DURABLE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
+
+# durable_library(<name> [CHECKS] [UNITY] HEADERS ... SOURCES ... [PUBLIC ...] [PRIVATE ...])
 # Declares durable_<name>, alias durable::<name>, installs it and proves that every public header
 # compiles on its own (build target all_verify_interface_header_sets).
 # HEADERS are names below include/durable; SOURCES are relative to the calling directory.
 # CHECKS: the library is test code that is shipped, and compiled like tests.
 function(durable_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "CHECKS" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "CHECKS;UNITY" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
   set(target durable_${name})
   list(TRANSFORM ARG_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/durable/)
   add_library(${target} ${ARG_SOURCES})
@@ -71,6 +80,9 @@ function(durable_library name)
   else()
     durable_precompile(${target} library)
   endif()
+  if(ARG_UNITY)
+    durable_unity(${target})
+  endif()
   install(TARGETS ${target} EXPORT durable FILE_SET HEADERS)
 endfunction()
 
@@ -84,10 +96,10 @@ function(durable_program name)
     CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY ${DURABLE_BIN_DIR})
 endfunction()
 
-# durable_test(<name> SOURCES ... [LINK ...] [LABELS ...]): one gtest binary, one ctest entry per TEST().
+# durable_test(<name> [UNITY] SOURCES ... [LINK ...] [LABELS ...]): one gtest binary, one ctest entry per TEST().
 # Tests are compiled without optimisation: they are most of the code and run once.
 function(durable_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "UNITY" "" "SOURCES;LINK;LABELS")
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} durable_warnings GTest::gtest_main)
@@ -95,6 +107,9 @@ function(durable_test name)
   target_compile_features(${name} PRIVATE cxx_std_23)
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
   durable_precompile(${name} test)
+  if(ARG_UNITY)
+    durable_unity(${name})
+  endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()
 

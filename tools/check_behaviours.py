@@ -23,7 +23,7 @@ SECTIONS = {
 }
 
 TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.M)
-CHECK = re.compile(r'^    \{"(\w+)",', re.M)
+CHECK = re.compile(r'^ +\{"(\w+)",', re.M)
 
 
 def tests_of(root):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """clang-tidy-19 over the sources of a build directory, remembering what it found clean.
 
-    check_tidy.py --build build/dev --all        every source file (./check --tidy)
-    check_tidy.py --build build/dev --changed    what differs from where the branch left main, or
-                                                 from the commit before (./check --slow)
+    check_tidy.py --build build/tidy --all        every source file (./check --tidy)
+    check_tidy.py --build build/tidy --changed    what differs from where the branch left main, or
+                                                  from the commit before, at most --limit files
 
-A whole run takes longer than all the tests together, so the test looks at changed files only, at
-most --limit of them. A file is looked at again when it, a header of ours that it includes, its
-compile command or a .clang-tidy changed. Needs a finished build: its dependencies are reused.
+A whole run takes longer than all the tests together. A file is looked at again when it, a header
+of ours that it includes, its compile command or a .clang-tidy changed. Needs a finished build: its
+dependencies are reused.
 """
 import argparse
 import collections

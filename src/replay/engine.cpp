@@ -14,7 +14,7 @@ namespace {
 
 // Rough sizes of what the heap adds around an object, and a map around an entry.
 constexpr std::size_t heap_overhead = 16;
-constexpr std::size_t node_overhead = 48;
+constexpr std::size_t entry_overhead = 48;
 
 bool is_start(const WorkItem& item) noexcept {
     return std::holds_alternative<work::StartOrchestration>(item) ||
@@ -255,7 +255,7 @@ std::size_t Engine::memory_bytes() const noexcept {
     }
     if (kv_) {
         for (const auto& [key, entry] : *kv_) {
-            bytes += node_overhead + sizeof(key) + sizeof(entry) + key.capacity() +
+            bytes += entry_overhead + sizeof(key) + sizeof(entry) + key.capacity() +
                      entry.value.capacity();
         }
     }

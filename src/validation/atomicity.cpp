@@ -124,19 +124,18 @@ void test_concurrent_ack_prevention(Factory& factory) {
     }
 }
 
-constexpr Check list[] = {
-    {"test_atomicity_failure_rollback", "atomicity", "P2", test_atomicity_failure_rollback},
-    {"test_multi_operation_atomic_ack", "atomicity", "P2", test_multi_operation_atomic_ack},
-    {"test_lock_released_only_on_successful_ack",
-     "atomicity",
-     "P1",
-     test_lock_released_only_on_successful_ack},
-    {"test_concurrent_ack_prevention", "atomicity", "P2", test_concurrent_ack_prevention},
-};
-
 } // namespace
 
 CheckList atomicity_checks() {
+    static constexpr Check list[] = {
+        {"test_atomicity_failure_rollback", "atomicity", "P2", test_atomicity_failure_rollback},
+        {"test_multi_operation_atomic_ack", "atomicity", "P2", test_multi_operation_atomic_ack},
+        {"test_lock_released_only_on_successful_ack",
+         "atomicity",
+         "P1",
+         test_lock_released_only_on_successful_ack},
+        {"test_concurrent_ack_prevention", "atomicity", "P2", test_concurrent_ack_prevention},
+    };
     return list;
 }
 

@@ -105,28 +105,27 @@ void test_delete_instance_bulk_cascades_to_children(Factory& factory) {
     expect_eq(value_of(store.admin().list_instances()), Names{"alive"}, "what is alive stays");
 }
 
-constexpr Check list[] = {
-    {"test_delete_instance_bulk_filter_combinations",
-     "bulk_deletion",
-     "P2",
-     test_delete_instance_bulk_filter_combinations},
-    {"test_delete_instance_bulk_safety_and_limits",
-     "bulk_deletion",
-     "P2",
-     test_delete_instance_bulk_safety_and_limits},
-    {"test_delete_instance_bulk_completed_before_filter",
-     "bulk_deletion",
-     "P2",
-     test_delete_instance_bulk_completed_before_filter},
-    {"test_delete_instance_bulk_cascades_to_children",
-     "bulk_deletion",
-     "P2",
-     test_delete_instance_bulk_cascades_to_children},
-};
-
 } // namespace
 
 CheckList bulk_deletion_checks() {
+    static constexpr Check list[] = {
+        {"test_delete_instance_bulk_filter_combinations",
+         "bulk_deletion",
+         "P2",
+         test_delete_instance_bulk_filter_combinations},
+        {"test_delete_instance_bulk_safety_and_limits",
+         "bulk_deletion",
+         "P2",
+         test_delete_instance_bulk_safety_and_limits},
+        {"test_delete_instance_bulk_completed_before_filter",
+         "bulk_deletion",
+         "P2",
+         test_delete_instance_bulk_completed_before_filter},
+        {"test_delete_instance_bulk_cascades_to_children",
+         "bulk_deletion",
+         "P2",
+         test_delete_instance_bulk_cascades_to_children},
+    };
     return list;
 }
 

@@ -171,38 +171,40 @@ void an_incarnation_stays_the_same_from_turn_to_turn(Factory& factory) {
     expect_eq(turn.incarnation, first.incarnation, "it is the same instance");
 }
 
-constexpr Check list[] = {
-    {"a_cached_prefix_and_the_rest_make_the_whole",
-     "cached_history",
-     "P8",
-     a_cached_prefix_and_the_rest_make_the_whole},
-    {"a_cache_of_another_execution_is_not_used",
-     "cached_history",
-     "P8",
-     a_cache_of_another_execution_is_not_used},
-    {"a_cache_ahead_of_the_store_is_not_used",
-     "cached_history",
-     "P8",
-     a_cache_ahead_of_the_store_is_not_used},
-    {"an_empty_cache_changes_nothing", "cached_history", "P8", an_empty_cache_changes_nothing},
-    {"the_lookup_is_asked_by_instance", "cached_history", "P8", the_lookup_is_asked_by_instance},
-    {"a_new_instance_with_a_stale_cache_starts_from_nothing",
-     "cached_history",
-     "P8",
-     a_new_instance_with_a_stale_cache_starts_from_nothing},
-    {"a_cache_of_a_deleted_namesake_is_not_used",
-     "cached_history",
-     "P8",
-     a_cache_of_a_deleted_namesake_is_not_used},
-    {"an_incarnation_stays_the_same_from_turn_to_turn",
-     "cached_history",
-     "P8",
-     an_incarnation_stays_the_same_from_turn_to_turn},
-};
-
 } // namespace
 
 CheckList cached_history_checks() {
+    static constexpr Check list[] = {
+        {"a_cached_prefix_and_the_rest_make_the_whole",
+         "cached_history",
+         "P8",
+         a_cached_prefix_and_the_rest_make_the_whole},
+        {"a_cache_of_another_execution_is_not_used",
+         "cached_history",
+         "P8",
+         a_cache_of_another_execution_is_not_used},
+        {"a_cache_ahead_of_the_store_is_not_used",
+         "cached_history",
+         "P8",
+         a_cache_ahead_of_the_store_is_not_used},
+        {"an_empty_cache_changes_nothing", "cached_history", "P8", an_empty_cache_changes_nothing},
+        {"the_lookup_is_asked_by_instance",
+         "cached_history",
+         "P8",
+         the_lookup_is_asked_by_instance},
+        {"a_new_instance_with_a_stale_cache_starts_from_nothing",
+         "cached_history",
+         "P8",
+         a_new_instance_with_a_stale_cache_starts_from_nothing},
+        {"a_cache_of_a_deleted_namesake_is_not_used",
+         "cached_history",
+         "P8",
+         a_cache_of_a_deleted_namesake_is_not_used},
+        {"an_incarnation_stays_the_same_from_turn_to_turn",
+         "cached_history",
+         "P8",
+         an_incarnation_stays_the_same_from_turn_to_turn},
+    };
     return list;
 }
 

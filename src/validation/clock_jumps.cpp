@@ -14,15 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-ManualClock& manual(Factory& factory) {
-    if (factory.clock() == nullptr) {
-        skip("needs a clock that moves by hand");
-    }
-    return *factory.clock();
-}
-
 void leases_do_not_notice_a_clock_set_forward(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.start("A");
     const auto turn = store.fetch_turn(1s);
@@ -41,7 +34,7 @@ void leases_do_not_notice_a_clock_set_forward(Factory& factory) {
 }
 
 void leases_run_out_although_the_clock_is_set_back(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.start("A");
     const auto turn = store.fetch_turn(1s);
@@ -61,7 +54,7 @@ void leases_run_out_although_the_clock_is_set_back(Factory& factory) {
 
 // "At once" is no time of day: a message that was due does not hide until the clock is back.
 void what_was_due_stays_due_when_the_clock_is_set_back(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.make_running("A");
     store.poke("A");
@@ -76,7 +69,7 @@ void what_was_due_stays_due_when_the_clock_is_set_back(Factory& factory) {
 }
 
 void timers_follow_the_wall_clock(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.make_running("A");
     const auto due = clock.now() + 24h;
@@ -93,25 +86,24 @@ void timers_follow_the_wall_clock(Factory& factory) {
               "set to its time, the clock makes it fire");
 }
 
-constexpr Check list[] = {
-    {"leases_do_not_notice_a_clock_set_forward",
-     "time_boundaries",
-     "P1",
-     leases_do_not_notice_a_clock_set_forward},
-    {"leases_run_out_although_the_clock_is_set_back",
-     "time_boundaries",
-     "P3",
-     leases_run_out_although_the_clock_is_set_back},
-    {"what_was_due_stays_due_when_the_clock_is_set_back",
-     "time_boundaries",
-     "P4",
-     what_was_due_stays_due_when_the_clock_is_set_back},
-    {"timers_follow_the_wall_clock", "time_boundaries", "P4", timers_follow_the_wall_clock},
-};
-
 } // namespace
 
 CheckList clock_jump_checks() {
+    static constexpr Check list[] = {
+        {"leases_do_not_notice_a_clock_set_forward",
+         "time_boundaries",
+         "P1",
+         leases_do_not_notice_a_clock_set_forward},
+        {"leases_run_out_although_the_clock_is_set_back",
+         "time_boundaries",
+         "P3",
+         leases_run_out_although_the_clock_is_set_back},
+        {"what_was_due_stays_due_when_the_clock_is_set_back",
+         "time_boundaries",
+         "P4",
+         what_was_due_stays_due_when_the_clock_is_set_back},
+        {"timers_follow_the_wall_clock", "time_boundaries", "P4", timers_follow_the_wall_clock},
+    };
     return list;
 }
 

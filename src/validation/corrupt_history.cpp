@@ -110,32 +110,31 @@ void test_ack_appends_event_to_corrupted_history(Factory& factory) {
     store.expect_no_turn("and its message is consumed");
 }
 
-constexpr Check list[] = {
-    {"test_fetch_corrupted_history_filtered_vs_unfiltered",
-     "capability_filtering",
-     "P6",
-     test_fetch_corrupted_history_filtered_vs_unfiltered},
-    {"test_fetch_deserialization_error_increments_attempt_count",
-     "capability_filtering",
-     "P7",
-     test_fetch_deserialization_error_increments_attempt_count},
-    {"test_fetch_deserialization_error_eventually_reaches_poison",
-     "capability_filtering",
-     "P7",
-     test_fetch_deserialization_error_eventually_reaches_poison},
-    {"test_fetch_filter_applied_before_history_deserialization",
-     "capability_filtering",
-     "P13",
-     test_fetch_filter_applied_before_history_deserialization},
-    {"test_ack_appends_event_to_corrupted_history",
-     "capability_filtering",
-     "P8",
-     test_ack_appends_event_to_corrupted_history},
-};
-
 } // namespace
 
 CheckList corrupt_history_checks() {
+    static constexpr Check list[] = {
+        {"test_fetch_corrupted_history_filtered_vs_unfiltered",
+         "capability_filtering",
+         "P6",
+         test_fetch_corrupted_history_filtered_vs_unfiltered},
+        {"test_fetch_deserialization_error_increments_attempt_count",
+         "capability_filtering",
+         "P7",
+         test_fetch_deserialization_error_increments_attempt_count},
+        {"test_fetch_deserialization_error_eventually_reaches_poison",
+         "capability_filtering",
+         "P7",
+         test_fetch_deserialization_error_eventually_reaches_poison},
+        {"test_fetch_filter_applied_before_history_deserialization",
+         "capability_filtering",
+         "P13",
+         test_fetch_filter_applied_before_history_deserialization},
+        {"test_ack_appends_event_to_corrupted_history",
+         "capability_filtering",
+         "P8",
+         test_ack_appends_event_to_corrupted_history},
+    };
     return list;
 }
 

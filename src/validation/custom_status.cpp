@@ -96,31 +96,33 @@ void test_custom_status_default_on_new_instance(Factory& factory) {
               "its version is 0");
 }
 
-constexpr Check list[] = {
-    {"test_custom_status_set", "custom_status", "P2", test_custom_status_set},
-    {"test_custom_status_clear", "custom_status", "P2", test_custom_status_clear},
-    {"test_custom_status_none_preserves", "custom_status", "P2", test_custom_status_none_preserves},
-    {"test_custom_status_version_increments",
-     "custom_status",
-     "P2",
-     test_custom_status_version_increments},
-    {"test_custom_status_polling_no_change",
-     "custom_status",
-     "P2",
-     test_custom_status_polling_no_change},
-    {"test_custom_status_nonexistent_instance",
-     "custom_status",
-     "P2",
-     test_custom_status_nonexistent_instance},
-    {"test_custom_status_default_on_new_instance",
-     "custom_status",
-     "P2",
-     test_custom_status_default_on_new_instance},
-};
-
 } // namespace
 
 CheckList custom_status_checks() {
+    static constexpr Check list[] = {
+        {"test_custom_status_set", "custom_status", "P2", test_custom_status_set},
+        {"test_custom_status_clear", "custom_status", "P2", test_custom_status_clear},
+        {"test_custom_status_none_preserves",
+         "custom_status",
+         "P2",
+         test_custom_status_none_preserves},
+        {"test_custom_status_version_increments",
+         "custom_status",
+         "P2",
+         test_custom_status_version_increments},
+        {"test_custom_status_polling_no_change",
+         "custom_status",
+         "P2",
+         test_custom_status_polling_no_change},
+        {"test_custom_status_nonexistent_instance",
+         "custom_status",
+         "P2",
+         test_custom_status_nonexistent_instance},
+        {"test_custom_status_default_on_new_instance",
+         "custom_status",
+         "P2",
+         test_custom_status_default_on_new_instance},
+    };
     return list;
 }
 

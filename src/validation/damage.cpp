@@ -191,41 +191,40 @@ void a_damaged_instance_can_be_deleted_and_pruned(Factory& factory) {
     expect_eq(store.read("A").size(), 1, "and a namesake is whole");
 }
 
-constexpr Check list[] = {
-    {"damaged_messages_stop_neither_their_instance_nor_others",
-     "damage",
-     "P10",
-     damaged_messages_stop_neither_their_instance_nor_others},
-    {"damaged_messages_of_unknown_instances_are_set_aside",
-     "damage",
-     "P10",
-     damaged_messages_of_unknown_instances_are_set_aside},
-    {"damaged_activities_stop_no_worker", "damage", "P10", damaged_activities_stop_no_worker},
-    {"rows_in_the_wrong_queue_are_set_aside",
-     "damage",
-     "P10",
-     rows_in_the_wrong_queue_are_set_aside},
-    {"quarantined_items_are_counted_dated_and_explained",
-     "damage",
-     "P10",
-     quarantined_items_are_counted_dated_and_explained},
-    {"damage_to_an_old_execution_spares_the_current_one",
-     "damage",
-     "P8",
-     damage_to_an_old_execution_spares_the_current_one},
-    {"damage_to_one_event_hides_the_whole_history_from_turns",
-     "damage",
-     "P8",
-     damage_to_one_event_hides_the_whole_history_from_turns},
-    {"a_damaged_instance_can_be_deleted_and_pruned",
-     "damage",
-     "P10",
-     a_damaged_instance_can_be_deleted_and_pruned},
-};
-
 } // namespace
 
 CheckList damage_checks() {
+    static constexpr Check list[] = {
+        {"damaged_messages_stop_neither_their_instance_nor_others",
+         "damage",
+         "P10",
+         damaged_messages_stop_neither_their_instance_nor_others},
+        {"damaged_messages_of_unknown_instances_are_set_aside",
+         "damage",
+         "P10",
+         damaged_messages_of_unknown_instances_are_set_aside},
+        {"damaged_activities_stop_no_worker", "damage", "P10", damaged_activities_stop_no_worker},
+        {"rows_in_the_wrong_queue_are_set_aside",
+         "damage",
+         "P10",
+         rows_in_the_wrong_queue_are_set_aside},
+        {"quarantined_items_are_counted_dated_and_explained",
+         "damage",
+         "P10",
+         quarantined_items_are_counted_dated_and_explained},
+        {"damage_to_an_old_execution_spares_the_current_one",
+         "damage",
+         "P8",
+         damage_to_an_old_execution_spares_the_current_one},
+        {"damage_to_one_event_hides_the_whole_history_from_turns",
+         "damage",
+         "P8",
+         damage_to_one_event_hides_the_whole_history_from_turns},
+        {"a_damaged_instance_can_be_deleted_and_pruned",
+         "damage",
+         "P10",
+         a_damaged_instance_can_be_deleted_and_pruned},
+    };
     return list;
 }
 

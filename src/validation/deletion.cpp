@@ -263,37 +263,42 @@ void test_stale_activity_after_delete_recreate(Factory& factory) {
     expect_eq(store.fetch_work().attempt_count, 1, "the second life has an activity of its own");
 }
 
-constexpr Check list[] = {
-    {"test_delete_terminal_instances", "deletion", "P2", test_delete_terminal_instances},
-    {"test_delete_running_rejected_force_succeeds",
-     "deletion",
-     "P2",
-     test_delete_running_rejected_force_succeeds},
-    {"test_delete_nonexistent_instance", "deletion", "P13", test_delete_nonexistent_instance},
-    {"test_delete_cleans_queues_and_locks", "deletion", "P2", test_delete_cleans_queues_and_locks},
-    {"test_cascade_delete_hierarchy", "deletion", "P2", test_cascade_delete_hierarchy},
-    {"test_force_delete_prevents_ack_recreation",
-     "deletion",
-     "P3",
-     test_force_delete_prevents_ack_recreation},
-    {"test_list_children", "deletion", "P2", test_list_children},
-    {"test_delete_get_parent_id", "deletion", "P2", test_delete_get_parent_id},
-    {"test_delete_get_instance_tree", "deletion", "P2", test_delete_get_instance_tree},
-    {"test_delete_instances_atomic", "deletion", "P2", test_delete_instances_atomic},
-    {"test_delete_instances_atomic_force", "deletion", "P2", test_delete_instances_atomic_force},
-    {"test_delete_instances_atomic_orphan_detection",
-     "deletion",
-     "P2",
-     test_delete_instances_atomic_orphan_detection},
-    {"test_stale_activity_after_delete_recreate",
-     "deletion",
-     "P3",
-     test_stale_activity_after_delete_recreate},
-};
-
 } // namespace
 
 CheckList deletion_checks() {
+    static constexpr Check list[] = {
+        {"test_delete_terminal_instances", "deletion", "P2", test_delete_terminal_instances},
+        {"test_delete_running_rejected_force_succeeds",
+         "deletion",
+         "P2",
+         test_delete_running_rejected_force_succeeds},
+        {"test_delete_nonexistent_instance", "deletion", "P13", test_delete_nonexistent_instance},
+        {"test_delete_cleans_queues_and_locks",
+         "deletion",
+         "P2",
+         test_delete_cleans_queues_and_locks},
+        {"test_cascade_delete_hierarchy", "deletion", "P2", test_cascade_delete_hierarchy},
+        {"test_force_delete_prevents_ack_recreation",
+         "deletion",
+         "P3",
+         test_force_delete_prevents_ack_recreation},
+        {"test_list_children", "deletion", "P2", test_list_children},
+        {"test_delete_get_parent_id", "deletion", "P2", test_delete_get_parent_id},
+        {"test_delete_get_instance_tree", "deletion", "P2", test_delete_get_instance_tree},
+        {"test_delete_instances_atomic", "deletion", "P2", test_delete_instances_atomic},
+        {"test_delete_instances_atomic_force",
+         "deletion",
+         "P2",
+         test_delete_instances_atomic_force},
+        {"test_delete_instances_atomic_orphan_detection",
+         "deletion",
+         "P2",
+         test_delete_instances_atomic_orphan_detection},
+        {"test_stale_activity_after_delete_recreate",
+         "deletion",
+         "P3",
+         test_stale_activity_after_delete_recreate},
+    };
     return list;
 }
 

@@ -255,25 +255,27 @@ void asking_early_is_no_error(Factory& factory) {
     expect_eq(value_of(admin.prune_executions_bulk({}, {})).instances_processed, 0, "to prune");
 }
 
-constexpr Check list[] = {
-    {"errors_of_ack_orchestration_item", "error_classes", "P3", errors_of_ack_orchestration_item},
-    {"errors_of_turn_leases", "error_classes", "P3", errors_of_turn_leases},
-    {"errors_of_append_with_execution", "error_classes", "P8", errors_of_append_with_execution},
-    {"errors_of_enqueueing", "error_classes", "P2", errors_of_enqueueing},
-    {"errors_of_ack_work_item", "error_classes", "P3", errors_of_ack_work_item},
-    {"errors_of_activity_leases", "error_classes", "P3", errors_of_activity_leases},
-    {"errors_of_reading_damage", "error_classes", "P10", errors_of_reading_damage},
-    {"errors_of_looking_for_what_is_not_there",
-     "error_classes",
-     "P2",
-     errors_of_looking_for_what_is_not_there},
-    {"errors_of_deletion", "error_classes", "P2", errors_of_deletion},
-    {"asking_early_is_no_error", "error_classes", "P13", asking_early_is_no_error},
-};
-
 } // namespace
 
 CheckList error_class_checks() {
+    static constexpr Check list[] = {
+        {"errors_of_ack_orchestration_item",
+         "error_classes",
+         "P3",
+         errors_of_ack_orchestration_item},
+        {"errors_of_turn_leases", "error_classes", "P3", errors_of_turn_leases},
+        {"errors_of_append_with_execution", "error_classes", "P8", errors_of_append_with_execution},
+        {"errors_of_enqueueing", "error_classes", "P2", errors_of_enqueueing},
+        {"errors_of_ack_work_item", "error_classes", "P3", errors_of_ack_work_item},
+        {"errors_of_activity_leases", "error_classes", "P3", errors_of_activity_leases},
+        {"errors_of_reading_damage", "error_classes", "P10", errors_of_reading_damage},
+        {"errors_of_looking_for_what_is_not_there",
+         "error_classes",
+         "P2",
+         errors_of_looking_for_what_is_not_there},
+        {"errors_of_deletion", "error_classes", "P2", errors_of_deletion},
+        {"asking_early_is_no_error", "error_classes", "P13", asking_early_is_no_error},
+    };
     return list;
 }
 

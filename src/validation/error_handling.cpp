@@ -143,31 +143,33 @@ void test_read_with_execution_corrupted_history_returns_error(Factory& factory) 
                  "damage is told, not taken for emptiness");
 }
 
-constexpr Check list[] = {
-    {"test_invalid_lock_token_on_ack", "error_handling", "P3", test_invalid_lock_token_on_ack},
-    {"test_duplicate_event_id_rejection",
-     "error_handling",
-     "P8",
-     test_duplicate_event_id_rejection},
-    {"test_missing_instance_metadata", "error_handling", "P13", test_missing_instance_metadata},
-    {"test_corrupted_serialization_data",
-     "error_handling",
-     "P10",
-     test_corrupted_serialization_data},
-    {"test_lock_expiration_during_ack", "error_handling", "P3", test_lock_expiration_during_ack},
-    {"test_read_corrupted_history_returns_error",
-     "error_handling",
-     "P10",
-     test_read_corrupted_history_returns_error},
-    {"test_read_with_execution_corrupted_history_returns_error",
-     "error_handling",
-     "P10",
-     test_read_with_execution_corrupted_history_returns_error},
-};
-
 } // namespace
 
 CheckList error_handling_checks() {
+    static constexpr Check list[] = {
+        {"test_invalid_lock_token_on_ack", "error_handling", "P3", test_invalid_lock_token_on_ack},
+        {"test_duplicate_event_id_rejection",
+         "error_handling",
+         "P8",
+         test_duplicate_event_id_rejection},
+        {"test_missing_instance_metadata", "error_handling", "P13", test_missing_instance_metadata},
+        {"test_corrupted_serialization_data",
+         "error_handling",
+         "P10",
+         test_corrupted_serialization_data},
+        {"test_lock_expiration_during_ack",
+         "error_handling",
+         "P3",
+         test_lock_expiration_during_ack},
+        {"test_read_corrupted_history_returns_error",
+         "error_handling",
+         "P10",
+         test_read_corrupted_history_returns_error},
+        {"test_read_with_execution_corrupted_history_returns_error",
+         "error_handling",
+         "P10",
+         test_read_with_execution_corrupted_history_returns_error},
+    };
     return list;
 }
 

@@ -151,29 +151,31 @@ void a_revision_does_not_fall_when_its_instance_is_deleted(Factory& factory) {
     expect(after.revision > before, "who watches it sees a newer revision");
 }
 
-constexpr Check list[] = {
-    {"look_alikes_share_nothing", "exactness", "P1", look_alikes_share_nothing},
-    {"text_is_not_tidied", "exactness", "P1", text_is_not_tidied},
-    {"empty_is_not_absent", "exactness", "P1", empty_is_not_absent},
-    {"a_running_execution_has_no_end", "exactness", "P1", a_running_execution_has_no_end},
-    {"only_the_execution_that_is_named_loses_an_activity",
-     "exactness",
-     "P2",
-     only_the_execution_that_is_named_loses_an_activity},
-    {"pruning_in_bulk_respects_the_filter", "exactness", "P8", pruning_in_bulk_respects_the_filter},
-    {"a_child_without_its_parent_can_be_deleted",
-     "exactness",
-     "P10",
-     a_child_without_its_parent_can_be_deleted},
-    {"a_revision_does_not_fall_when_its_instance_is_deleted",
-     "exactness",
-     "P11",
-     a_revision_does_not_fall_when_its_instance_is_deleted},
-};
-
 } // namespace
 
 CheckList exactness_checks() {
+    static constexpr Check list[] = {
+        {"look_alikes_share_nothing", "exactness", "P1", look_alikes_share_nothing},
+        {"text_is_not_tidied", "exactness", "P1", text_is_not_tidied},
+        {"empty_is_not_absent", "exactness", "P1", empty_is_not_absent},
+        {"a_running_execution_has_no_end", "exactness", "P1", a_running_execution_has_no_end},
+        {"only_the_execution_that_is_named_loses_an_activity",
+         "exactness",
+         "P2",
+         only_the_execution_that_is_named_loses_an_activity},
+        {"pruning_in_bulk_respects_the_filter",
+         "exactness",
+         "P8",
+         pruning_in_bulk_respects_the_filter},
+        {"a_child_without_its_parent_can_be_deleted",
+         "exactness",
+         "P10",
+         a_child_without_its_parent_can_be_deleted},
+        {"a_revision_does_not_fall_when_its_instance_is_deleted",
+         "exactness",
+         "P11",
+         a_revision_does_not_fall_when_its_instance_is_deleted},
+    };
     return list;
 }
 

@@ -94,25 +94,24 @@ void test_sub_orchestration_instance_creation(Factory& factory) {
               "the child knows its parent");
 }
 
-constexpr Check list[] = {
-    {"test_instance_creation_via_metadata",
-     "instance_creation",
-     "P2",
-     test_instance_creation_via_metadata},
-    {"test_no_instance_creation_on_enqueue",
-     "instance_creation",
-     "P4",
-     test_no_instance_creation_on_enqueue},
-    {"test_null_version_handling", "instance_creation", "P2", test_null_version_handling},
-    {"test_sub_orchestration_instance_creation",
-     "instance_creation",
-     "P4",
-     test_sub_orchestration_instance_creation},
-};
-
 } // namespace
 
 CheckList instance_creation_checks() {
+    static constexpr Check list[] = {
+        {"test_instance_creation_via_metadata",
+         "instance_creation",
+         "P2",
+         test_instance_creation_via_metadata},
+        {"test_no_instance_creation_on_enqueue",
+         "instance_creation",
+         "P4",
+         test_no_instance_creation_on_enqueue},
+        {"test_null_version_handling", "instance_creation", "P2", test_null_version_handling},
+        {"test_sub_orchestration_instance_creation",
+         "instance_creation",
+         "P4",
+         test_sub_orchestration_instance_creation},
+    };
     return list;
 }
 

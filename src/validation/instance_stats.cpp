@@ -103,27 +103,29 @@ void test_get_instance_stats_kv_merged(Factory& factory) {
     expect_eq(stats_of(store).kv_total_value_bytes, 7, "with its last value");
 }
 
-constexpr Check list[] = {
-    {"test_get_instance_stats_nonexistent",
-     "management",
-     "P2",
-     test_get_instance_stats_nonexistent},
-    {"test_get_instance_stats_history", "management", "P2", test_get_instance_stats_history},
-    {"test_get_instance_stats_kv", "management", "P9", test_get_instance_stats_kv},
-    {"test_get_instance_stats_carry_forward",
-     "management",
-     "P2",
-     test_get_instance_stats_carry_forward},
-    {"test_get_instance_stats_kv_delta_only",
-     "management",
-     "P9",
-     test_get_instance_stats_kv_delta_only},
-    {"test_get_instance_stats_kv_merged", "management", "P9", test_get_instance_stats_kv_merged},
-};
-
 } // namespace
 
 CheckList instance_stats_checks() {
+    static constexpr Check list[] = {
+        {"test_get_instance_stats_nonexistent",
+         "management",
+         "P2",
+         test_get_instance_stats_nonexistent},
+        {"test_get_instance_stats_history", "management", "P2", test_get_instance_stats_history},
+        {"test_get_instance_stats_kv", "management", "P9", test_get_instance_stats_kv},
+        {"test_get_instance_stats_carry_forward",
+         "management",
+         "P2",
+         test_get_instance_stats_carry_forward},
+        {"test_get_instance_stats_kv_delta_only",
+         "management",
+         "P9",
+         test_get_instance_stats_kv_delta_only},
+        {"test_get_instance_stats_kv_merged",
+         "management",
+         "P9",
+         test_get_instance_stats_kv_merged},
+    };
     return list;
 }
 

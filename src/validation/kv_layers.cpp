@@ -10,7 +10,7 @@ namespace durable::validation {
 
 namespace {
 
-constexpr auto none = std::nullopt;
+constexpr auto absent = std::nullopt;
 
 void test_kv_snapshot_cross_execution(Factory& factory) {
     const Store store{factory};
@@ -47,8 +47,8 @@ void test_kv_delete_instance_with_children(Factory& factory) {
     const auto deleted = value_of(store.admin().delete_instance("parent", false));
 
     expect_eq(deleted.instances_deleted, 2, "the child goes with its parent");
-    expect_eq(kv(store, "parent", "key"), none, "and so do the values of one");
-    expect_eq(kv(store, "child", "key"), none, "and of the other");
+    expect_eq(kv(store, "parent", "key"), absent, "and so do the values of one");
+    expect_eq(kv(store, "child", "key"), absent, "and of the other");
 }
 
 void test_kv_clear_isolation(Factory& factory) {
@@ -59,7 +59,7 @@ void test_kv_clear_isolation(Factory& factory) {
 
     append_turn(store, "A", 1, {kv_all_cleared(101)});
 
-    expect_eq(kv(store, "A", "key"), none, "clearing clears");
+    expect_eq(kv(store, "A", "key"), absent, "clearing clears");
     expect_eq(kv(store, "B", "key"), "of B", "but not another instance");
     complete(store, "A");
     expect_eq(kv(store, "B", "key"), "of B", "not even when the execution ends");
@@ -107,7 +107,7 @@ void test_kv_delta_tombstone_overrides_store(Factory& factory) {
 
     append_turn(store, "A", 2, {kv_cleared(100, "key")});
 
-    expect_eq(kv(store, "A", "key"), none, "a clearing hides the older value");
+    expect_eq(kv(store, "A", "key"), absent, "a clearing hides the older value");
     expect_eq(value_of(store->get_kv_all_values("A")), Values{}, "from every reader");
     expect_eq(kv_snapshot(store, "A"),
               Values{{"key", "value"}},
@@ -121,8 +121,8 @@ void test_kv_delta_clear_all_tombstones_store(Factory& factory) {
 
     append_turn(store, "A", 2, {kv_all_cleared(100), kv_set(101, "c", "3")});
 
-    expect_eq(kv(store, "A", "a"), none, "clearing all hides the older values");
-    expect_eq(kv(store, "A", "b"), none, "clearing all hides the older values");
+    expect_eq(kv(store, "A", "a"), absent, "clearing all hides the older values");
+    expect_eq(kv(store, "A", "b"), absent, "clearing all hides the older values");
     expect_eq(kv(store, "A", "c"), "3", "not what came after");
     complete(store, "A", 2);
     expect_eq(kv_snapshot(store, "A"), Values{{"c", "3"}}, "the end makes it final");
@@ -156,10 +156,10 @@ void test_kv_delta_delete_instance_cascades(Factory& factory) {
 
     expect_ok(store.admin().delete_instance("A", true), "a running instance is deleted by force");
 
-    expect_eq(kv(store, "A", "key"), none, "the running execution's values go with it");
+    expect_eq(kv(store, "A", "key"), absent, "the running execution's values go with it");
     store.make_running("A");
     complete(store, "A");
-    expect_eq(kv(store, "A", "key"), none, "and do not come back with a namesake");
+    expect_eq(kv(store, "A", "key"), absent, "and do not come back with a namesake");
 }
 
 void test_kv_delta_prune_untouched_key_survives(Factory& factory) {
@@ -179,49 +179,51 @@ void test_kv_delta_prune_untouched_key_survives(Factory& factory) {
               "and turns still get them");
 }
 
-constexpr Check list[] = {
-    {"test_kv_snapshot_cross_execution", "kv_store", "P9", test_kv_snapshot_cross_execution},
-    {"test_kv_prune_current_execution_protected",
-     "kv_store",
-     "P9",
-     test_kv_prune_current_execution_protected},
-    {"test_kv_delete_instance_with_children",
-     "kv_store",
-     "P9",
-     test_kv_delete_instance_with_children},
-    {"test_kv_clear_isolation", "kv_store", "P9", test_kv_clear_isolation},
-    {"test_kv_delta_snapshot_excludes_current_execution",
-     "kv_store",
-     "P9",
-     test_kv_delta_snapshot_excludes_current_execution},
-    {"test_kv_delta_snapshot_includes_completed_execution",
-     "kv_store",
-     "P9",
-     test_kv_delta_snapshot_includes_completed_execution},
-    {"test_kv_delta_client_reads_merged", "kv_store", "P9", test_kv_delta_client_reads_merged},
-    {"test_kv_delta_tombstone_overrides_store",
-     "kv_store",
-     "P9",
-     test_kv_delta_tombstone_overrides_store},
-    {"test_kv_delta_clear_all_tombstones_store",
-     "kv_store",
-     "P9",
-     test_kv_delta_clear_all_tombstones_store},
-    {"test_kv_delta_merged_on_completion", "kv_store", "P9", test_kv_delta_merged_on_completion},
-    {"test_kv_delta_merged_on_can", "kv_store", "P9", test_kv_delta_merged_on_can},
-    {"test_kv_delta_delete_instance_cascades",
-     "kv_store",
-     "P9",
-     test_kv_delta_delete_instance_cascades},
-    {"test_kv_delta_prune_untouched_key_survives",
-     "kv_store",
-     "P9",
-     test_kv_delta_prune_untouched_key_survives},
-};
-
 } // namespace
 
 CheckList kv_layer_checks() {
+    static constexpr Check list[] = {
+        {"test_kv_snapshot_cross_execution", "kv_store", "P9", test_kv_snapshot_cross_execution},
+        {"test_kv_prune_current_execution_protected",
+         "kv_store",
+         "P9",
+         test_kv_prune_current_execution_protected},
+        {"test_kv_delete_instance_with_children",
+         "kv_store",
+         "P9",
+         test_kv_delete_instance_with_children},
+        {"test_kv_clear_isolation", "kv_store", "P9", test_kv_clear_isolation},
+        {"test_kv_delta_snapshot_excludes_current_execution",
+         "kv_store",
+         "P9",
+         test_kv_delta_snapshot_excludes_current_execution},
+        {"test_kv_delta_snapshot_includes_completed_execution",
+         "kv_store",
+         "P9",
+         test_kv_delta_snapshot_includes_completed_execution},
+        {"test_kv_delta_client_reads_merged", "kv_store", "P9", test_kv_delta_client_reads_merged},
+        {"test_kv_delta_tombstone_overrides_store",
+         "kv_store",
+         "P9",
+         test_kv_delta_tombstone_overrides_store},
+        {"test_kv_delta_clear_all_tombstones_store",
+         "kv_store",
+         "P9",
+         test_kv_delta_clear_all_tombstones_store},
+        {"test_kv_delta_merged_on_completion",
+         "kv_store",
+         "P9",
+         test_kv_delta_merged_on_completion},
+        {"test_kv_delta_merged_on_can", "kv_store", "P9", test_kv_delta_merged_on_can},
+        {"test_kv_delta_delete_instance_cascades",
+         "kv_store",
+         "P9",
+         test_kv_delta_delete_instance_cascades},
+        {"test_kv_delta_prune_untouched_key_survives",
+         "kv_store",
+         "P9",
+         test_kv_delta_prune_untouched_key_survives},
+    };
     return list;
 }
 

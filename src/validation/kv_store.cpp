@@ -9,7 +9,7 @@ namespace durable::validation {
 
 namespace {
 
-constexpr auto none = std::nullopt;
+constexpr auto no_value = std::nullopt;
 
 void test_kv_set_and_get(Factory& factory) {
     const Store store{factory};
@@ -34,7 +34,7 @@ void test_kv_clear_single(Factory& factory) {
 
     append_turn(store, "A", 1, {kv_cleared(102, "key")});
 
-    expect_eq(kv(store, "A", "key"), none, "a cleared key is gone");
+    expect_eq(kv(store, "A", "key"), no_value, "a cleared key is gone");
     expect_eq(kv(store, "A", "other"), "kept", "its neighbour stays");
 }
 
@@ -44,15 +44,15 @@ void test_kv_clear_all(Factory& factory) {
 
     append_turn(store, "A", 1, {kv_all_cleared(102)});
 
-    expect_eq(kv(store, "A", "a"), none, "every key is gone");
-    expect_eq(kv(store, "A", "b"), none, "every key is gone");
+    expect_eq(kv(store, "A", "a"), no_value, "every key is gone");
+    expect_eq(kv(store, "A", "b"), no_value, "every key is gone");
 }
 
 void test_kv_get_nonexistent(Factory& factory) {
     const Store store{factory};
     make_running_with(store, "A", {kv_set(100, "there", "1")});
 
-    expect_eq(kv(store, "A", "missing"), none, "a key that was never set has no value");
+    expect_eq(kv(store, "A", "missing"), no_value, "a key that was never set has no value");
 }
 
 void test_kv_snapshot_in_fetch(Factory& factory) {
@@ -122,9 +122,9 @@ void test_kv_cross_execution_remove_readd(Factory& factory) {
     continue_as_new(store, "A", 2);
 
     append_turn(store, "A", 2, {kv_cleared(100, "key")});
-    expect_eq(kv(store, "A", "key"), none, "a later execution clears it");
+    expect_eq(kv(store, "A", "key"), no_value, "a later execution clears it");
     continue_as_new(store, "A", 3);
-    expect_eq(kv(store, "A", "key"), none, "and it stays cleared");
+    expect_eq(kv(store, "A", "key"), no_value, "and it stays cleared");
 
     append_turn(store, "A", 3, {kv_set(100, "key", "exec3")});
     expect_eq(kv(store, "A", "key"), "exec3", "a third sets it again");
@@ -174,7 +174,7 @@ void test_kv_delete_instance_cascades(Factory& factory) {
 
     expect_ok(store.admin().delete_instance("A", false), "a completed instance is deleted");
 
-    expect_eq(kv(store, "A", "key"), none, "deletion takes the values along");
+    expect_eq(kv(store, "A", "key"), no_value, "deletion takes the values along");
     store.make_running("A");
     expect_eq(kv_snapshot(store, "A"), Values{}, "a namesake inherits nothing");
 }
@@ -184,13 +184,13 @@ void test_kv_clear_nonexistent_key(Factory& factory) {
 
     make_running_with(store, "A", {kv_cleared(100, "never set")});
 
-    expect_eq(kv(store, "A", "never set"), none, "clearing what is not there is no error");
+    expect_eq(kv(store, "A", "never set"), no_value, "clearing what is not there is no error");
 }
 
 void test_kv_get_unknown_instance(Factory& factory) {
     const Store store{factory};
 
-    expect_eq(kv(store, "nobody", "key"), none, "an unknown instance has no values");
+    expect_eq(kv(store, "nobody", "key"), no_value, "an unknown instance has no values");
 }
 
 void test_kv_set_after_clear(Factory& factory) {
@@ -199,11 +199,11 @@ void test_kv_set_after_clear(Factory& factory) {
 
     append_turn(store, "A", 1, {kv_all_cleared(102), kv_set(103, "new_x", "fresh")});
 
-    expect_eq(kv(store, "A", "x"), none, "clearing comes first");
-    expect_eq(kv(store, "A", "y"), none, "clearing comes first");
+    expect_eq(kv(store, "A", "x"), no_value, "clearing comes first");
+    expect_eq(kv(store, "A", "y"), no_value, "clearing comes first");
     expect_eq(kv(store, "A", "new_x"), "fresh", "what is set after it stays");
     append_turn(store, "A", 1, {kv_set(104, "z", "3"), kv_all_cleared(105)});
-    expect_eq(kv(store, "A", "z"), none, "what is set before it does not");
+    expect_eq(kv(store, "A", "z"), no_value, "what is set before it does not");
 }
 
 void test_kv_empty_value(Factory& factory) {
@@ -250,37 +250,42 @@ void test_kv_snapshot_empty(Factory& factory) {
     expect_eq(kv_snapshot(store, "A"), Values{}, "a new instance starts without values");
 }
 
-constexpr Check list[] = {
-    {"test_kv_set_and_get", "kv_store", "P9", test_kv_set_and_get},
-    {"test_kv_overwrite", "kv_store", "P9", test_kv_overwrite},
-    {"test_kv_clear_single", "kv_store", "P9", test_kv_clear_single},
-    {"test_kv_clear_all", "kv_store", "P9", test_kv_clear_all},
-    {"test_kv_get_nonexistent", "kv_store", "P9", test_kv_get_nonexistent},
-    {"test_kv_snapshot_in_fetch", "kv_store", "P9", test_kv_snapshot_in_fetch},
-    {"test_kv_snapshot_after_clear_single", "kv_store", "P9", test_kv_snapshot_after_clear_single},
-    {"test_kv_snapshot_after_clear_all", "kv_store", "P9", test_kv_snapshot_after_clear_all},
-    {"test_kv_execution_id_tracking", "kv_store", "P9", test_kv_execution_id_tracking},
-    {"test_kv_cross_execution_overwrite", "kv_store", "P9", test_kv_cross_execution_overwrite},
-    {"test_kv_cross_execution_remove_readd",
-     "kv_store",
-     "P9",
-     test_kv_cross_execution_remove_readd},
-    {"test_kv_prune_preserves_overwritten", "kv_store", "P9", test_kv_prune_preserves_overwritten},
-    {"test_kv_prune_preserves_all_keys", "kv_store", "P9", test_kv_prune_preserves_all_keys},
-    {"test_kv_instance_isolation", "kv_store", "P9", test_kv_instance_isolation},
-    {"test_kv_delete_instance_cascades", "kv_store", "P9", test_kv_delete_instance_cascades},
-    {"test_kv_clear_nonexistent_key", "kv_store", "P9", test_kv_clear_nonexistent_key},
-    {"test_kv_get_unknown_instance", "kv_store", "P9", test_kv_get_unknown_instance},
-    {"test_kv_set_after_clear", "kv_store", "P9", test_kv_set_after_clear},
-    {"test_kv_empty_value", "kv_store", "P9", test_kv_empty_value},
-    {"test_kv_large_value", "kv_store", "P9", test_kv_large_value},
-    {"test_kv_special_chars_in_key", "kv_store", "P9", test_kv_special_chars_in_key},
-    {"test_kv_snapshot_empty", "kv_store", "P9", test_kv_snapshot_empty},
-};
-
 } // namespace
 
 CheckList kv_store_checks() {
+    static constexpr Check list[] = {
+        {"test_kv_set_and_get", "kv_store", "P9", test_kv_set_and_get},
+        {"test_kv_overwrite", "kv_store", "P9", test_kv_overwrite},
+        {"test_kv_clear_single", "kv_store", "P9", test_kv_clear_single},
+        {"test_kv_clear_all", "kv_store", "P9", test_kv_clear_all},
+        {"test_kv_get_nonexistent", "kv_store", "P9", test_kv_get_nonexistent},
+        {"test_kv_snapshot_in_fetch", "kv_store", "P9", test_kv_snapshot_in_fetch},
+        {"test_kv_snapshot_after_clear_single",
+         "kv_store",
+         "P9",
+         test_kv_snapshot_after_clear_single},
+        {"test_kv_snapshot_after_clear_all", "kv_store", "P9", test_kv_snapshot_after_clear_all},
+        {"test_kv_execution_id_tracking", "kv_store", "P9", test_kv_execution_id_tracking},
+        {"test_kv_cross_execution_overwrite", "kv_store", "P9", test_kv_cross_execution_overwrite},
+        {"test_kv_cross_execution_remove_readd",
+         "kv_store",
+         "P9",
+         test_kv_cross_execution_remove_readd},
+        {"test_kv_prune_preserves_overwritten",
+         "kv_store",
+         "P9",
+         test_kv_prune_preserves_overwritten},
+        {"test_kv_prune_preserves_all_keys", "kv_store", "P9", test_kv_prune_preserves_all_keys},
+        {"test_kv_instance_isolation", "kv_store", "P9", test_kv_instance_isolation},
+        {"test_kv_delete_instance_cascades", "kv_store", "P9", test_kv_delete_instance_cascades},
+        {"test_kv_clear_nonexistent_key", "kv_store", "P9", test_kv_clear_nonexistent_key},
+        {"test_kv_get_unknown_instance", "kv_store", "P9", test_kv_get_unknown_instance},
+        {"test_kv_set_after_clear", "kv_store", "P9", test_kv_set_after_clear},
+        {"test_kv_empty_value", "kv_store", "P9", test_kv_empty_value},
+        {"test_kv_large_value", "kv_store", "P9", test_kv_large_value},
+        {"test_kv_special_chars_in_key", "kv_store", "P9", test_kv_special_chars_in_key},
+        {"test_kv_snapshot_empty", "kv_store", "P9", test_kv_snapshot_empty},
+    };
     return list;
 }
 

@@ -125,29 +125,31 @@ void test_long_poll_work_item_waits_for_timeout(Factory& factory) {
     expect_full_wait(factory, empty_work_fetch);
 }
 
-constexpr Check list[] = {
-    {"test_short_poll_returns_immediately",
-     "long_polling",
-     "P11",
-     test_short_poll_returns_immediately},
-    {"test_long_poll_waits_for_timeout", "long_polling", "P11", test_long_poll_waits_for_timeout},
-    {"test_fetch_respects_timeout_upper_bound",
-     "long_polling",
-     "P11",
-     test_fetch_respects_timeout_upper_bound},
-    {"test_short_poll_work_item_returns_immediately",
-     "long_polling",
-     "P11",
-     test_short_poll_work_item_returns_immediately},
-    {"test_long_poll_work_item_waits_for_timeout",
-     "long_polling",
-     "P11",
-     test_long_poll_work_item_waits_for_timeout},
-};
-
 } // namespace
 
 CheckList long_polling_checks() {
+    static constexpr Check list[] = {
+        {"test_short_poll_returns_immediately",
+         "long_polling",
+         "P11",
+         test_short_poll_returns_immediately},
+        {"test_long_poll_waits_for_timeout",
+         "long_polling",
+         "P11",
+         test_long_poll_waits_for_timeout},
+        {"test_fetch_respects_timeout_upper_bound",
+         "long_polling",
+         "P11",
+         test_fetch_respects_timeout_upper_bound},
+        {"test_short_poll_work_item_returns_immediately",
+         "long_polling",
+         "P11",
+         test_short_poll_work_item_returns_immediately},
+        {"test_long_poll_work_item_waits_for_timeout",
+         "long_polling",
+         "P11",
+         test_long_poll_work_item_waits_for_timeout},
+    };
     return list;
 }
 

@@ -153,19 +153,18 @@ void test_get_queue_depths(Factory& factory) {
     expect_eq(depths().timer_queue, 0, "timers are delayed messages");
 }
 
-constexpr Check list[] = {
-    {"test_list_instances", "management", "P2", test_list_instances},
-    {"test_list_instances_by_status", "management", "P2", test_list_instances_by_status},
-    {"test_list_executions", "management", "P2", test_list_executions},
-    {"test_get_instance_info", "management", "P2", test_get_instance_info},
-    {"test_get_execution_info", "management", "P2", test_get_execution_info},
-    {"test_get_system_metrics", "management", "P2", test_get_system_metrics},
-    {"test_get_queue_depths", "management", "P4", test_get_queue_depths},
-};
-
 } // namespace
 
 CheckList management_checks() {
+    static constexpr Check list[] = {
+        {"test_list_instances", "management", "P2", test_list_instances},
+        {"test_list_instances_by_status", "management", "P2", test_list_instances_by_status},
+        {"test_list_executions", "management", "P2", test_list_executions},
+        {"test_get_instance_info", "management", "P2", test_get_instance_info},
+        {"test_get_execution_info", "management", "P2", test_get_execution_info},
+        {"test_get_system_metrics", "management", "P2", test_get_system_metrics},
+        {"test_get_queue_depths", "management", "P4", test_get_queue_depths},
+    };
     return list;
 }
 

@@ -118,23 +118,25 @@ void test_execution_history_persistence(Factory& factory) {
     expect(store.read("A", 4).empty(), "there is no fourth");
 }
 
-constexpr Check list[] = {
-    {"test_execution_isolation", "multi_execution", "P8", test_execution_isolation},
-    {"test_latest_execution_detection", "multi_execution", "P8", test_latest_execution_detection},
-    {"test_execution_id_sequencing", "multi_execution", "P8", test_execution_id_sequencing},
-    {"test_continue_as_new_creates_new_execution",
-     "multi_execution",
-     "P8",
-     test_continue_as_new_creates_new_execution},
-    {"test_execution_history_persistence",
-     "multi_execution",
-     "P8",
-     test_execution_history_persistence},
-};
-
 } // namespace
 
 CheckList multi_execution_checks() {
+    static constexpr Check list[] = {
+        {"test_execution_isolation", "multi_execution", "P8", test_execution_isolation},
+        {"test_latest_execution_detection",
+         "multi_execution",
+         "P8",
+         test_latest_execution_detection},
+        {"test_execution_id_sequencing", "multi_execution", "P8", test_execution_id_sequencing},
+        {"test_continue_as_new_creates_new_execution",
+         "multi_execution",
+         "P8",
+         test_continue_as_new_creates_new_execution},
+        {"test_execution_history_persistence",
+         "multi_execution",
+         "P8",
+         test_execution_history_persistence},
+    };
     return list;
 }
 

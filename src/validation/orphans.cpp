@@ -165,38 +165,37 @@ void messages_for_a_deleted_instance_wait_aside(Factory& factory) {
     expect(reborn.history.empty(), "without a past");
 }
 
-constexpr Check list[] = {
-    {"an_orphan_of_any_kind_lets_real_work_pass",
-     "orphans",
-     "P6",
-     an_orphan_of_any_kind_lets_real_work_pass},
-    {"orphans_come_with_the_start_as_they_went_in",
-     "orphans",
-     "P6",
-     orphans_come_with_the_start_as_they_went_in},
-    {"orphans_sent_by_a_commit_wait_as_well",
-     "orphans",
-     "P6",
-     orphans_sent_by_a_commit_wait_as_well},
-    {"orphans_make_no_instance", "orphans", "P6", orphans_make_no_instance},
-    {"a_crowd_of_orphans_lets_real_work_pass",
-     "orphans",
-     "P6",
-     a_crowd_of_orphans_lets_real_work_pass},
-    {"orphans_expire_and_are_counted", "orphans", "P10", orphans_expire_and_are_counted},
-    {"messages_of_an_instance_that_can_run_never_expire",
-     "orphans",
-     "P4",
-     messages_of_an_instance_that_can_run_never_expire},
-    {"messages_for_a_deleted_instance_wait_aside",
-     "orphans",
-     "P6",
-     messages_for_a_deleted_instance_wait_aside},
-};
-
 } // namespace
 
 CheckList orphan_checks() {
+    static constexpr Check list[] = {
+        {"an_orphan_of_any_kind_lets_real_work_pass",
+         "orphans",
+         "P6",
+         an_orphan_of_any_kind_lets_real_work_pass},
+        {"orphans_come_with_the_start_as_they_went_in",
+         "orphans",
+         "P6",
+         orphans_come_with_the_start_as_they_went_in},
+        {"orphans_sent_by_a_commit_wait_as_well",
+         "orphans",
+         "P6",
+         orphans_sent_by_a_commit_wait_as_well},
+        {"orphans_make_no_instance", "orphans", "P6", orphans_make_no_instance},
+        {"a_crowd_of_orphans_lets_real_work_pass",
+         "orphans",
+         "P6",
+         a_crowd_of_orphans_lets_real_work_pass},
+        {"orphans_expire_and_are_counted", "orphans", "P10", orphans_expire_and_are_counted},
+        {"messages_of_an_instance_that_can_run_never_expire",
+         "orphans",
+         "P4",
+         messages_of_an_instance_that_can_run_never_expire},
+        {"messages_for_a_deleted_instance_wait_aside",
+         "orphans",
+         "P6",
+         messages_for_a_deleted_instance_wait_aside},
+    };
     return list;
 }
 

@@ -18,10 +18,10 @@ using Names = std::vector<std::string>;
 
 // Executions 1 to `count`: all but the last continued as new, the last as given. Ten milliseconds
 // lie between their ends.
-void make_executions(const Store& store,
-                     const std::string& instance,
-                     std::uint64_t count,
-                     ExecutionStatus last = ExecutionStatus::completed) {
+void run_executions(const Store& store,
+                    const std::string& instance,
+                    std::uint64_t count,
+                    ExecutionStatus last = ExecutionStatus::completed) {
     store.start(instance);
     for (std::uint64_t execution = 1; execution < count; ++execution) {
         store.take_turn(instance,
@@ -43,10 +43,10 @@ Ids executions_of(const Store& store, const std::string& instance, Where where =
 
 void test_prune_options_combinations(Factory& factory) {
     const Store store{factory};
-    make_executions(store, "last two", 4);
-    make_executions(store, "current", 3);
-    make_executions(store, "by age", 4);
-    make_executions(store, "both", 4);
+    run_executions(store, "last two", 4);
+    run_executions(store, "current", 3);
+    run_executions(store, "by age", 4);
+    run_executions(store, "both", 4);
     auto& admin = store.admin();
 
     const auto pruned = value_of(admin.prune_executions("last two", {.keep_last = 2}));
@@ -80,7 +80,7 @@ void test_prune_safety(Factory& factory) {
     int made = 0;
     for (const auto keep : {std::optional<std::uint32_t>{}, std::optional{0U}, std::optional{1U}}) {
         const auto instance = "A" + std::to_string(made++);
-        make_executions(store, instance, 4);
+        run_executions(store, instance, 4);
         const auto pruned = value_of(admin.prune_executions(instance, {.keep_last = keep}));
         expect_eq(pruned.executions_deleted, 3, "nothing, none and one mean the same");
         expect_eq(executions_of(store, instance), Ids{4}, "the current execution stays");
@@ -94,7 +94,7 @@ void test_prune_safety(Factory& factory) {
 void test_prune_bulk(Factory& factory) {
     const Store store{factory};
     for (const auto* id : {"A0", "A1", "A2", "A3"}) {
-        make_executions(store, id, 4);
+        run_executions(store, id, 4);
     }
     auto& admin = store.admin();
 
@@ -118,7 +118,7 @@ void test_prune_bulk(Factory& factory) {
 
 void test_prune_bulk_includes_running_instances(Factory& factory) {
     const Store store{factory};
-    make_executions(store, "A", 3, ExecutionStatus::running);
+    run_executions(store, "A", 3, ExecutionStatus::running);
 
     const auto pruned = value_of(
         store.admin().prune_executions_bulk({.instance_ids = Names{"A"}}, {.keep_last = 1}));
@@ -132,19 +132,18 @@ void test_prune_bulk_includes_running_instances(Factory& factory) {
     expect_eq(store.fetch_turn().history.size(), 1, "with its history");
 }
 
-constexpr Check list[] = {
-    {"test_prune_options_combinations", "prune", "P2", test_prune_options_combinations},
-    {"test_prune_safety", "prune", "P2", test_prune_safety},
-    {"test_prune_bulk", "prune", "P2", test_prune_bulk},
-    {"test_prune_bulk_includes_running_instances",
-     "prune",
-     "P2",
-     test_prune_bulk_includes_running_instances},
-};
-
 } // namespace
 
 CheckList prune_checks() {
+    static constexpr Check list[] = {
+        {"test_prune_options_combinations", "prune", "P2", test_prune_options_combinations},
+        {"test_prune_safety", "prune", "P2", test_prune_safety},
+        {"test_prune_bulk", "prune", "P2", test_prune_bulk},
+        {"test_prune_bulk_includes_running_instances",
+         "prune",
+         "P2",
+         test_prune_bulk_includes_running_instances},
+    };
     return list;
 }
 

@@ -142,29 +142,34 @@ void test_orphan_queue_messages_dropped(Factory& factory) {
     expect_eq(turn.attempt_count, 1, "waiting counted no attempt");
 }
 
-constexpr Check list[] = {
-    {"test_worker_queue_fifo_ordering", "queue_semantics", "P5", test_worker_queue_fifo_ordering},
-    {"test_worker_peek_lock_semantics", "queue_semantics", "P4", test_worker_peek_lock_semantics},
-    {"test_worker_ack_atomicity", "queue_semantics", "P2", test_worker_ack_atomicity},
-    {"test_timer_delayed_visibility", "queue_semantics", "P4", test_timer_delayed_visibility},
-    {"test_lost_lock_token_handling", "queue_semantics", "P4", test_lost_lock_token_handling},
-    {"test_worker_item_immediate_visibility",
-     "queue_semantics",
-     "P5",
-     test_worker_item_immediate_visibility},
-    {"test_worker_delayed_visibility_skips_future_items",
-     "queue_semantics",
-     "P6",
-     test_worker_delayed_visibility_skips_future_items},
-    {"test_orphan_queue_messages_dropped",
-     "queue_semantics",
-     "P6",
-     test_orphan_queue_messages_dropped},
-};
-
 } // namespace
 
 CheckList queue_semantics_checks() {
+    static constexpr Check list[] = {
+        {"test_worker_queue_fifo_ordering",
+         "queue_semantics",
+         "P5",
+         test_worker_queue_fifo_ordering},
+        {"test_worker_peek_lock_semantics",
+         "queue_semantics",
+         "P4",
+         test_worker_peek_lock_semantics},
+        {"test_worker_ack_atomicity", "queue_semantics", "P2", test_worker_ack_atomicity},
+        {"test_timer_delayed_visibility", "queue_semantics", "P4", test_timer_delayed_visibility},
+        {"test_lost_lock_token_handling", "queue_semantics", "P4", test_lost_lock_token_handling},
+        {"test_worker_item_immediate_visibility",
+         "queue_semantics",
+         "P5",
+         test_worker_item_immediate_visibility},
+        {"test_worker_delayed_visibility_skips_future_items",
+         "queue_semantics",
+         "P6",
+         test_worker_delayed_visibility_skips_future_items},
+        {"test_orphan_queue_messages_dropped",
+         "queue_semantics",
+         "P6",
+         test_orphan_queue_messages_dropped},
+    };
     return list;
 }
 

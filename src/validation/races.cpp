@@ -236,37 +236,39 @@ void all_values_are_never_seen_half_moved(Factory& factory) {
     });
 }
 
-constexpr Check list[] = {
-    {"a_commit_and_a_deletion_leave_no_zombie",
-     "races",
-     "P2",
-     a_commit_and_a_deletion_leave_no_zombie},
-    {"a_completion_and_a_deletion_leave_no_stray_message",
-     "races",
-     "P2",
-     a_completion_and_a_deletion_leave_no_stray_message},
-    {"a_commit_and_a_prune_keep_the_current_execution",
-     "races",
-     "P2",
-     a_commit_and_a_prune_keep_the_current_execution},
-    {"a_message_that_meets_a_commit_is_not_lost",
-     "races",
-     "P4",
-     a_message_that_meets_a_commit_is_not_lost},
-    {"two_owners_of_an_expired_lease_are_one",
-     "races",
-     "P1",
-     two_owners_of_an_expired_lease_are_one},
-    {"a_crowd_delivers_every_message_once_and_in_order",
-     "races",
-     "P5",
-     a_crowd_delivers_every_message_once_and_in_order},
-    {"all_values_are_never_seen_half_moved", "races", "P9", all_values_are_never_seen_half_moved},
-};
-
 } // namespace
 
 CheckList race_checks() {
+    static constexpr Check list[] = {
+        {"a_commit_and_a_deletion_leave_no_zombie",
+         "races",
+         "P2",
+         a_commit_and_a_deletion_leave_no_zombie},
+        {"a_completion_and_a_deletion_leave_no_stray_message",
+         "races",
+         "P2",
+         a_completion_and_a_deletion_leave_no_stray_message},
+        {"a_commit_and_a_prune_keep_the_current_execution",
+         "races",
+         "P2",
+         a_commit_and_a_prune_keep_the_current_execution},
+        {"a_message_that_meets_a_commit_is_not_lost",
+         "races",
+         "P4",
+         a_message_that_meets_a_commit_is_not_lost},
+        {"two_owners_of_an_expired_lease_are_one",
+         "races",
+         "P1",
+         two_owners_of_an_expired_lease_are_one},
+        {"a_crowd_delivers_every_message_once_and_in_order",
+         "races",
+         "P5",
+         a_crowd_delivers_every_message_once_and_in_order},
+        {"all_values_are_never_seen_half_moved",
+         "races",
+         "P9",
+         all_values_are_never_seen_half_moved},
+    };
     return list;
 }
 

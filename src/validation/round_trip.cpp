@@ -34,7 +34,7 @@ std::vector<ErrorDetails> failures() {
     };
 }
 
-std::vector<WorkItem> messages() {
+std::vector<WorkItem> every_message() {
     std::vector<WorkItem> all{
         work::StartOrchestration{.instance = "A",
                                  .orchestration = "Full",
@@ -159,11 +159,11 @@ void expect_same_bytes(const Things& got, const Things& wanted, Where where = Wh
 
 void every_message_comes_out_as_it_was_enqueued(Factory& factory) {
     const Store store{factory};
-    for (const auto& message : messages()) {
+    for (const auto& message : every_message()) {
         store.send(message);
     }
 
-    expect_same_bytes(store.fetch_turn().messages, messages());
+    expect_same_bytes(store.fetch_turn().messages, every_message());
 }
 
 void every_message_comes_out_as_it_was_committed(Factory& factory) {
@@ -171,9 +171,9 @@ void every_message_comes_out_as_it_was_committed(Factory& factory) {
     store.start("sender");
     store.take_turn(
         "sender",
-        {.metadata = named(), .history_delta = {started()}, .orchestrator_items = messages()});
+        {.metadata = named(), .history_delta = {started()}, .orchestrator_items = every_message()});
 
-    expect_same_bytes(store.fetch_turn().messages, messages());
+    expect_same_bytes(store.fetch_turn().messages, every_message());
 }
 
 void every_event_comes_out_as_it_was_committed(Factory& factory) {
@@ -230,7 +230,7 @@ void completions_come_out_as_they_were_given(Factory& factory) {
     const Store store{factory};
     store.make_running("A");
     std::vector<WorkItem> wanted;
-    for (const auto& message : messages()) {
+    for (const auto& message : every_message()) {
         if (std::holds_alternative<work::ActivityCompleted>(message) ||
             std::holds_alternative<work::ActivityFailed>(message)) {
             wanted.push_back(message);
@@ -242,36 +242,35 @@ void completions_come_out_as_they_were_given(Factory& factory) {
     expect_same_bytes(store.fetch_turn().messages, wanted);
 }
 
-constexpr Check list[] = {
-    {"every_message_comes_out_as_it_was_enqueued",
-     "round_trip",
-     "P4",
-     every_message_comes_out_as_it_was_enqueued},
-    {"every_message_comes_out_as_it_was_committed",
-     "round_trip",
-     "P4",
-     every_message_comes_out_as_it_was_committed},
-    {"every_event_comes_out_as_it_was_committed",
-     "round_trip",
-     "P8",
-     every_event_comes_out_as_it_was_committed},
-    {"every_event_comes_out_as_it_was_appended",
-     "round_trip",
-     "P8",
-     every_event_comes_out_as_it_was_appended},
-    {"activities_come_out_as_they_went_in",
-     "round_trip",
-     "P4",
-     activities_come_out_as_they_went_in},
-    {"completions_come_out_as_they_were_given",
-     "round_trip",
-     "P4",
-     completions_come_out_as_they_were_given},
-};
-
 } // namespace
 
 CheckList round_trip_checks() {
+    static constexpr Check list[] = {
+        {"every_message_comes_out_as_it_was_enqueued",
+         "round_trip",
+         "P4",
+         every_message_comes_out_as_it_was_enqueued},
+        {"every_message_comes_out_as_it_was_committed",
+         "round_trip",
+         "P4",
+         every_message_comes_out_as_it_was_committed},
+        {"every_event_comes_out_as_it_was_committed",
+         "round_trip",
+         "P8",
+         every_event_comes_out_as_it_was_committed},
+        {"every_event_comes_out_as_it_was_appended",
+         "round_trip",
+         "P8",
+         every_event_comes_out_as_it_was_appended},
+        {"activities_come_out_as_they_went_in",
+         "round_trip",
+         "P4",
+         activities_come_out_as_they_went_in},
+        {"completions_come_out_as_they_were_given",
+         "round_trip",
+         "P4",
+         completions_come_out_as_they_were_given},
+    };
     return list;
 }
 

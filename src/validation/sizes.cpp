@@ -170,23 +170,22 @@ void large_numbers_are_kept(Factory& factory) {
     expect_eq(completion_ids(store.fetch_turn().messages).front(), large, "a message's id");
 }
 
-constexpr Check list[] = {
-    {"a_long_history_is_read_in_full", "sizes", "P1", a_long_history_is_read_in_full},
-    {"a_commit_schedules_many_activities", "sizes", "P2", a_commit_schedules_many_activities},
-    {"a_commit_sends_many_messages", "sizes", "P2", a_commit_sends_many_messages},
-    {"a_large_text_comes_back_as_it_was", "sizes", "P1", a_large_text_comes_back_as_it_was},
-    {"a_key_value_store_holds_many_keys", "sizes", "P9", a_key_value_store_holds_many_keys},
-    {"many_instances_are_listed", "sizes", "P1", many_instances_are_listed},
-    {"attempts_are_counted_as_far_as_it_takes",
-     "sizes",
-     "P4",
-     attempts_are_counted_as_far_as_it_takes},
-    {"large_numbers_are_kept", "sizes", "P1", large_numbers_are_kept},
-};
-
 } // namespace
 
 CheckList sizes_checks() {
+    static constexpr Check list[] = {
+        {"a_long_history_is_read_in_full", "sizes", "P1", a_long_history_is_read_in_full},
+        {"a_commit_schedules_many_activities", "sizes", "P2", a_commit_schedules_many_activities},
+        {"a_commit_sends_many_messages", "sizes", "P2", a_commit_sends_many_messages},
+        {"a_large_text_comes_back_as_it_was", "sizes", "P1", a_large_text_comes_back_as_it_was},
+        {"a_key_value_store_holds_many_keys", "sizes", "P9", a_key_value_store_holds_many_keys},
+        {"many_instances_are_listed", "sizes", "P1", many_instances_are_listed},
+        {"attempts_are_counted_as_far_as_it_takes",
+         "sizes",
+         "P4",
+         attempts_are_counted_as_far_as_it_takes},
+        {"large_numbers_are_kept", "sizes", "P1", large_numbers_are_kept},
+    };
     return list;
 }
 

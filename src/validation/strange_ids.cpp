@@ -225,33 +225,35 @@ void strange_lock_tokens_lease_nothing(Factory& factory) {
     store.discard(lease);
 }
 
-constexpr Check list[] = {
-    {"instances_with_strange_ids_are_kept_apart",
-     "strange_ids",
-     "P1",
-     instances_with_strange_ids_are_kept_apart},
-    {"parents_with_strange_ids_have_their_own_children",
-     "strange_ids",
-     "P1",
-     parents_with_strange_ids_have_their_own_children},
-    {"sessions_with_strange_ids_are_kept_apart",
-     "strange_ids",
-     "P1",
-     sessions_with_strange_ids_are_kept_apart},
-    {"tags_with_strange_names_are_kept_apart",
-     "strange_ids",
-     "P6",
-     tags_with_strange_names_are_kept_apart},
-    {"keys_with_strange_names_are_kept_apart",
-     "strange_ids",
-     "P9",
-     keys_with_strange_names_are_kept_apart},
-    {"strange_lock_tokens_lease_nothing", "strange_ids", "P3", strange_lock_tokens_lease_nothing},
-};
-
 } // namespace
 
 CheckList strange_id_checks() {
+    static constexpr Check list[] = {
+        {"instances_with_strange_ids_are_kept_apart",
+         "strange_ids",
+         "P1",
+         instances_with_strange_ids_are_kept_apart},
+        {"parents_with_strange_ids_have_their_own_children",
+         "strange_ids",
+         "P1",
+         parents_with_strange_ids_have_their_own_children},
+        {"sessions_with_strange_ids_are_kept_apart",
+         "strange_ids",
+         "P1",
+         sessions_with_strange_ids_are_kept_apart},
+        {"tags_with_strange_names_are_kept_apart",
+         "strange_ids",
+         "P6",
+         tags_with_strange_names_are_kept_apart},
+        {"keys_with_strange_names_are_kept_apart",
+         "strange_ids",
+         "P9",
+         keys_with_strange_names_are_kept_apart},
+        {"strange_lock_tokens_lease_nothing",
+         "strange_ids",
+         "P3",
+         strange_lock_tokens_lease_nothing},
+    };
     return list;
 }
 

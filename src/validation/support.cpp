@@ -309,4 +309,18 @@ bool Store::exists(const std::string& instance, Where where) const {
     return info.has_value();
 }
 
+ManualClock& manual_clock(Factory& factory) {
+    if (factory.clock() == nullptr) {
+        skip("needs a clock that moves by hand");
+    }
+    return *factory.clock();
+}
+
+Store long_polling_store(Factory& factory, Where where) {
+    if (!factory.long_polling()) {
+        skip("this provider polls short");
+    }
+    return Store{factory, where};
+}
+
 } // namespace durable::validation

@@ -136,4 +136,8 @@ class Store {
     std::shared_ptr<Provider> provider_;
 };
 
+// These skip the check when the factory does not offer what it needs.
+[[nodiscard]] ManualClock& manual_clock(Factory& factory);
+[[nodiscard]] Store long_polling_store(Factory& factory, Where where = Where::current());
+
 } // namespace durable::validation

@@ -162,37 +162,45 @@ void test_tag_preserved_through_ack_orchestration_item(Factory& factory) {
     expect_eq(tagged.item, gpu_work, "an item queued by a commit keeps its tag");
 }
 
-constexpr Check list[] = {
-    {"test_default_only_fetches_untagged",
-     "tag_filtering",
-     "P6",
-     test_default_only_fetches_untagged},
-    {"test_tags_fetches_only_matching", "tag_filtering", "P6", test_tags_fetches_only_matching},
-    {"test_default_and_fetches_untagged_and_matching",
-     "tag_filtering",
-     "P6",
-     test_default_and_fetches_untagged_and_matching},
-    {"test_none_filter_returns_nothing", "tag_filtering", "P6", test_none_filter_returns_nothing},
-    {"test_multi_tag_filter", "tag_filtering", "P6", test_multi_tag_filter},
-    {"test_tag_round_trip_preservation", "tag_filtering", "P6", test_tag_round_trip_preservation},
-    {"test_any_filter_fetches_everything",
-     "tag_filtering",
-     "P5",
-     test_any_filter_fetches_everything},
-    {"test_tag_survives_abandon_and_refetch",
-     "tag_filtering",
-     "P7",
-     test_tag_survives_abandon_and_refetch},
-    {"test_multi_runtime_tag_isolation", "tag_filtering", "P6", test_multi_runtime_tag_isolation},
-    {"test_tag_preserved_through_ack_orchestration_item",
-     "tag_filtering",
-     "P6",
-     test_tag_preserved_through_ack_orchestration_item},
-};
-
 } // namespace
 
 CheckList tag_filtering_checks() {
+    static constexpr Check list[] = {
+        {"test_default_only_fetches_untagged",
+         "tag_filtering",
+         "P6",
+         test_default_only_fetches_untagged},
+        {"test_tags_fetches_only_matching", "tag_filtering", "P6", test_tags_fetches_only_matching},
+        {"test_default_and_fetches_untagged_and_matching",
+         "tag_filtering",
+         "P6",
+         test_default_and_fetches_untagged_and_matching},
+        {"test_none_filter_returns_nothing",
+         "tag_filtering",
+         "P6",
+         test_none_filter_returns_nothing},
+        {"test_multi_tag_filter", "tag_filtering", "P6", test_multi_tag_filter},
+        {"test_tag_round_trip_preservation",
+         "tag_filtering",
+         "P6",
+         test_tag_round_trip_preservation},
+        {"test_any_filter_fetches_everything",
+         "tag_filtering",
+         "P5",
+         test_any_filter_fetches_everything},
+        {"test_tag_survives_abandon_and_refetch",
+         "tag_filtering",
+         "P7",
+         test_tag_survives_abandon_and_refetch},
+        {"test_multi_runtime_tag_isolation",
+         "tag_filtering",
+         "P6",
+         test_multi_runtime_tag_isolation},
+        {"test_tag_preserved_through_ack_orchestration_item",
+         "tag_filtering",
+         "P6",
+         test_tag_preserved_through_ack_orchestration_item},
+    };
     return list;
 }
 

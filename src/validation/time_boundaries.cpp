@@ -18,19 +18,12 @@ constexpr auto never = std::numeric_limits<std::uint64_t>::max();
 constexpr auto forever = Duration::max();
 constexpr auto century = std::chrono::hours{24 * 365 * 100};
 
-ManualClock& manual(Factory& factory) {
-    if (factory.clock() == nullptr) {
-        skip("needs a clock that moves by hand");
-    }
-    return *factory.clock();
-}
-
 work::TimerFired timer(std::uint64_t id, std::uint64_t fire_at_ms) {
     return {.instance = "A", .execution_id = 1, .id = id, .fire_at_ms = fire_at_ms};
 }
 
 void a_turn_lease_is_over_exactly_when_its_time_is(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.start("A");
     const auto turn = store.fetch_turn(1s);
@@ -47,7 +40,7 @@ void a_turn_lease_is_over_exactly_when_its_time_is(Factory& factory) {
 }
 
 void a_renewed_lease_is_over_exactly_when_its_time_is(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.start("A");
     const auto turn = store.fetch_turn(1s);
@@ -64,7 +57,7 @@ void a_renewed_lease_is_over_exactly_when_its_time_is(Factory& factory) {
 }
 
 void a_turn_commits_in_the_last_millisecond_of_its_lease(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.start("A");
     const auto turn = store.fetch_turn(1s);
@@ -75,7 +68,7 @@ void a_turn_commits_in_the_last_millisecond_of_its_lease(Factory& factory) {
 }
 
 void an_activity_lease_is_over_exactly_when_its_time_is(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.enqueue(activity("A", 1));
     const auto lease = store.fetch_work(1s);
@@ -94,7 +87,7 @@ void an_activity_lease_is_over_exactly_when_its_time_is(Factory& factory) {
 }
 
 void a_session_lease_is_over_exactly_when_its_time_is(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     claim(store, of_session(1, "S"), worker("owner", {.session = 1s}));
     store.enqueue(of_session(2, "S"));
@@ -108,7 +101,7 @@ void a_session_lease_is_over_exactly_when_its_time_is(Factory& factory) {
 }
 
 void a_delay_is_over_exactly_when_its_time_is(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.send_later(start_of("A"), 500ms);
     store.enqueue(activity("A", 1));
@@ -124,7 +117,7 @@ void a_delay_is_over_exactly_when_its_time_is(Factory& factory) {
 }
 
 void a_backoff_is_over_exactly_when_its_time_is(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.start("A");
     store.abandon(store.fetch_turn(), 500ms);
@@ -137,7 +130,7 @@ void a_backoff_is_over_exactly_when_its_time_is(Factory& factory) {
 }
 
 void a_timer_fires_exactly_when_it_is_due(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.make_running("A");
     store.send(timer(1, to_epoch_ms(store.now() + 500ms)));
@@ -152,7 +145,7 @@ void a_timer_fires_exactly_when_it_is_due(Factory& factory) {
 }
 
 void timers_at_the_ends_of_time_are_harmless(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.make_running("A");
     store.send(timer(1, never));
@@ -169,7 +162,7 @@ void timers_at_the_ends_of_time_are_harmless(Factory& factory) {
 }
 
 void the_longest_durations_do_not_wrap(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.start("leased");
     const auto turn = store.fetch_turn(forever);
@@ -199,7 +192,7 @@ void the_longest_durations_do_not_wrap(Factory& factory) {
 }
 
 void a_lease_of_no_time_is_over_at_once(Factory& factory) {
-    (void)manual(factory);
+    (void)manual_clock(factory);
     const Store store{factory};
     store.start("A");
     const auto turn = store.fetch_turn(0ms);
@@ -210,7 +203,7 @@ void a_lease_of_no_time_is_over_at_once(Factory& factory) {
 }
 
 void a_delay_of_no_time_hides_nothing(Factory& factory) {
-    (void)manual(factory);
+    (void)manual_clock(factory);
     const Store store{factory};
     store.send_later(start_of("A"), 0ms);
     store.send_later(start_of("B"), -1h);
@@ -226,7 +219,7 @@ void a_delay_of_no_time_hides_nothing(Factory& factory) {
 }
 
 void renewing_for_less_shortens_the_lease(Factory& factory) {
-    auto& clock = manual(factory);
+    auto& clock = manual_clock(factory);
     const Store store{factory};
     store.start("A");
     const auto turn = store.fetch_turn(1h);
@@ -241,61 +234,63 @@ void renewing_for_less_shortens_the_lease(Factory& factory) {
     expect_eq(store.fetch_work().item.id, 1, "a lease ends `extend_for` from its renewal");
 }
 
-constexpr Check list[] = {
-    {"a_turn_lease_is_over_exactly_when_its_time_is",
-     "time_boundaries",
-     "P3",
-     a_turn_lease_is_over_exactly_when_its_time_is},
-    {"a_renewed_lease_is_over_exactly_when_its_time_is",
-     "time_boundaries",
-     "P3",
-     a_renewed_lease_is_over_exactly_when_its_time_is},
-    {"a_turn_commits_in_the_last_millisecond_of_its_lease",
-     "time_boundaries",
-     "P3",
-     a_turn_commits_in_the_last_millisecond_of_its_lease},
-    {"an_activity_lease_is_over_exactly_when_its_time_is",
-     "time_boundaries",
-     "P3",
-     an_activity_lease_is_over_exactly_when_its_time_is},
-    {"a_session_lease_is_over_exactly_when_its_time_is",
-     "time_boundaries",
-     "P1",
-     a_session_lease_is_over_exactly_when_its_time_is},
-    {"a_delay_is_over_exactly_when_its_time_is",
-     "time_boundaries",
-     "P4",
-     a_delay_is_over_exactly_when_its_time_is},
-    {"a_backoff_is_over_exactly_when_its_time_is",
-     "time_boundaries",
-     "P4",
-     a_backoff_is_over_exactly_when_its_time_is},
-    {"a_timer_fires_exactly_when_it_is_due",
-     "time_boundaries",
-     "P4",
-     a_timer_fires_exactly_when_it_is_due},
-    {"timers_at_the_ends_of_time_are_harmless",
-     "time_boundaries",
-     "P4",
-     timers_at_the_ends_of_time_are_harmless},
-    {"the_longest_durations_do_not_wrap",
-     "time_boundaries",
-     "P1",
-     the_longest_durations_do_not_wrap},
-    {"a_lease_of_no_time_is_over_at_once",
-     "time_boundaries",
-     "P3",
-     a_lease_of_no_time_is_over_at_once},
-    {"a_delay_of_no_time_hides_nothing", "time_boundaries", "P4", a_delay_of_no_time_hides_nothing},
-    {"renewing_for_less_shortens_the_lease",
-     "time_boundaries",
-     "P3",
-     renewing_for_less_shortens_the_lease},
-};
-
 } // namespace
 
 CheckList time_boundary_checks() {
+    static constexpr Check list[] = {
+        {"a_turn_lease_is_over_exactly_when_its_time_is",
+         "time_boundaries",
+         "P3",
+         a_turn_lease_is_over_exactly_when_its_time_is},
+        {"a_renewed_lease_is_over_exactly_when_its_time_is",
+         "time_boundaries",
+         "P3",
+         a_renewed_lease_is_over_exactly_when_its_time_is},
+        {"a_turn_commits_in_the_last_millisecond_of_its_lease",
+         "time_boundaries",
+         "P3",
+         a_turn_commits_in_the_last_millisecond_of_its_lease},
+        {"an_activity_lease_is_over_exactly_when_its_time_is",
+         "time_boundaries",
+         "P3",
+         an_activity_lease_is_over_exactly_when_its_time_is},
+        {"a_session_lease_is_over_exactly_when_its_time_is",
+         "time_boundaries",
+         "P1",
+         a_session_lease_is_over_exactly_when_its_time_is},
+        {"a_delay_is_over_exactly_when_its_time_is",
+         "time_boundaries",
+         "P4",
+         a_delay_is_over_exactly_when_its_time_is},
+        {"a_backoff_is_over_exactly_when_its_time_is",
+         "time_boundaries",
+         "P4",
+         a_backoff_is_over_exactly_when_its_time_is},
+        {"a_timer_fires_exactly_when_it_is_due",
+         "time_boundaries",
+         "P4",
+         a_timer_fires_exactly_when_it_is_due},
+        {"timers_at_the_ends_of_time_are_harmless",
+         "time_boundaries",
+         "P4",
+         timers_at_the_ends_of_time_are_harmless},
+        {"the_longest_durations_do_not_wrap",
+         "time_boundaries",
+         "P1",
+         the_longest_durations_do_not_wrap},
+        {"a_lease_of_no_time_is_over_at_once",
+         "time_boundaries",
+         "P3",
+         a_lease_of_no_time_is_over_at_once},
+        {"a_delay_of_no_time_hides_nothing",
+         "time_boundaries",
+         "P4",
+         a_delay_of_no_time_hides_nothing},
+        {"renewing_for_less_shortens_the_lease",
+         "time_boundaries",
+         "P3",
+         renewing_for_less_shortens_the_lease},
+    };
     return list;
 }
 

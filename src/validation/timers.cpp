@@ -166,41 +166,40 @@ void a_delayed_timer_waits_for_both_its_delay_and_its_time(Factory& factory) {
     expect_eq(timers_in(store.fetch_turn()), Ids{2, 3}, "both are");
 }
 
-constexpr Check list[] = {
-    {"a_cancelled_timer_does_not_fire", "timers", "P2", a_cancelled_timer_does_not_fire},
-    {"a_timer_that_is_due_can_still_be_cancelled",
-     "timers",
-     "P2",
-     a_timer_that_is_due_can_still_be_cancelled},
-    {"a_timer_made_and_cancelled_in_one_turn_does_not_fire",
-     "timers",
-     "P2",
-     a_timer_made_and_cancelled_in_one_turn_does_not_fire},
-    {"cancelling_a_timer_spares_other_instances_and_messages",
-     "timers",
-     "P2",
-     cancelling_a_timer_spares_other_instances_and_messages},
-    {"cancelling_a_timer_spares_other_executions",
-     "timers",
-     "P2",
-     cancelling_a_timer_spares_other_executions},
-    {"timers_due_together_come_as_they_went_in",
-     "timers",
-     "P5",
-     timers_due_together_come_as_they_went_in},
-    {"many_timers_of_one_millisecond_come_in_one_turn",
-     "timers",
-     "P5",
-     many_timers_of_one_millisecond_come_in_one_turn},
-    {"a_delayed_timer_waits_for_both_its_delay_and_its_time",
-     "timers",
-     "P4",
-     a_delayed_timer_waits_for_both_its_delay_and_its_time},
-};
-
 } // namespace
 
 CheckList timer_checks() {
+    static constexpr Check list[] = {
+        {"a_cancelled_timer_does_not_fire", "timers", "P2", a_cancelled_timer_does_not_fire},
+        {"a_timer_that_is_due_can_still_be_cancelled",
+         "timers",
+         "P2",
+         a_timer_that_is_due_can_still_be_cancelled},
+        {"a_timer_made_and_cancelled_in_one_turn_does_not_fire",
+         "timers",
+         "P2",
+         a_timer_made_and_cancelled_in_one_turn_does_not_fire},
+        {"cancelling_a_timer_spares_other_instances_and_messages",
+         "timers",
+         "P2",
+         cancelling_a_timer_spares_other_instances_and_messages},
+        {"cancelling_a_timer_spares_other_executions",
+         "timers",
+         "P2",
+         cancelling_a_timer_spares_other_executions},
+        {"timers_due_together_come_as_they_went_in",
+         "timers",
+         "P5",
+         timers_due_together_come_as_they_went_in},
+        {"many_timers_of_one_millisecond_come_in_one_turn",
+         "timers",
+         "P5",
+         many_timers_of_one_millisecond_come_in_one_turn},
+        {"a_delayed_timer_waits_for_both_its_delay_and_its_time",
+         "timers",
+         "P4",
+         a_delayed_timer_waits_for_both_its_delay_and_its_time},
+    };
     return list;
 }
 

@@ -61,13 +61,6 @@ class WorkWaiter {
     WaitingWork waiting_;
 };
 
-Store long_polling_store(Factory& factory, Where where = Where::current()) {
-    if (!factory.long_polling()) {
-        skip("this provider polls short");
-    }
-    return Store{factory, where};
-}
-
 void turn_fetch_is_woken_by_a_message(Factory& factory) {
     const auto store = long_polling_store(factory);
     TurnWaiter waiter{store};
@@ -278,65 +271,73 @@ void a_commit_wakes_as_many_as_it_has_work_for(Factory& factory) {
     expect_one_each(first, second);
 }
 
-constexpr Check list[] = {
-    {"turn_fetch_is_woken_by_a_message", "long_polling", "P11", turn_fetch_is_woken_by_a_message},
-    {"turn_fetch_is_woken_by_a_finished_activity",
-     "long_polling",
-     "P11",
-     turn_fetch_is_woken_by_a_finished_activity},
-    {"turn_fetch_is_woken_by_a_commit", "long_polling", "P11", turn_fetch_is_woken_by_a_commit},
-    {"turn_fetch_is_woken_by_an_abandoned_turn",
-     "long_polling",
-     "P11",
-     turn_fetch_is_woken_by_an_abandoned_turn},
-    {"turn_fetch_is_woken_when_a_message_becomes_due",
-     "long_polling",
-     "P11",
-     turn_fetch_is_woken_when_a_message_becomes_due},
-    {"turn_fetch_is_woken_by_a_timer_made_while_it_waits",
-     "long_polling",
-     "P11",
-     turn_fetch_is_woken_by_a_timer_made_while_it_waits},
-    {"turn_fetch_is_woken_when_a_backoff_is_over",
-     "long_polling",
-     "P11",
-     turn_fetch_is_woken_when_a_backoff_is_over},
-    {"turn_fetch_is_woken_when_a_lease_is_over",
-     "long_polling",
-     "P11",
-     turn_fetch_is_woken_when_a_lease_is_over},
-    {"turn_fetch_ends_when_told_to_stop", "long_polling", "P13", turn_fetch_ends_when_told_to_stop},
-    {"work_fetch_is_woken_by_an_activity",
-     "long_polling",
-     "P11",
-     work_fetch_is_woken_by_an_activity},
-    {"work_fetch_is_woken_by_a_commit", "long_polling", "P11", work_fetch_is_woken_by_a_commit},
-    {"work_fetch_is_woken_by_an_abandoned_activity",
-     "long_polling",
-     "P11",
-     work_fetch_is_woken_by_an_abandoned_activity},
-    {"work_fetch_is_woken_when_a_delay_is_over",
-     "long_polling",
-     "P11",
-     work_fetch_is_woken_when_a_delay_is_over},
-    {"work_fetch_is_woken_when_a_lease_is_over",
-     "long_polling",
-     "P11",
-     work_fetch_is_woken_when_a_lease_is_over},
-    {"work_fetch_ends_when_told_to_stop", "long_polling", "P13", work_fetch_ends_when_told_to_stop},
-    {"every_waiting_fetch_gets_its_share",
-     "long_polling",
-     "P11",
-     every_waiting_fetch_gets_its_share},
-    {"a_commit_wakes_as_many_as_it_has_work_for",
-     "long_polling",
-     "P11",
-     a_commit_wakes_as_many_as_it_has_work_for},
-};
-
 } // namespace
 
 CheckList wake_up_checks() {
+    static constexpr Check list[] = {
+        {"turn_fetch_is_woken_by_a_message",
+         "long_polling",
+         "P11",
+         turn_fetch_is_woken_by_a_message},
+        {"turn_fetch_is_woken_by_a_finished_activity",
+         "long_polling",
+         "P11",
+         turn_fetch_is_woken_by_a_finished_activity},
+        {"turn_fetch_is_woken_by_a_commit", "long_polling", "P11", turn_fetch_is_woken_by_a_commit},
+        {"turn_fetch_is_woken_by_an_abandoned_turn",
+         "long_polling",
+         "P11",
+         turn_fetch_is_woken_by_an_abandoned_turn},
+        {"turn_fetch_is_woken_when_a_message_becomes_due",
+         "long_polling",
+         "P11",
+         turn_fetch_is_woken_when_a_message_becomes_due},
+        {"turn_fetch_is_woken_by_a_timer_made_while_it_waits",
+         "long_polling",
+         "P11",
+         turn_fetch_is_woken_by_a_timer_made_while_it_waits},
+        {"turn_fetch_is_woken_when_a_backoff_is_over",
+         "long_polling",
+         "P11",
+         turn_fetch_is_woken_when_a_backoff_is_over},
+        {"turn_fetch_is_woken_when_a_lease_is_over",
+         "long_polling",
+         "P11",
+         turn_fetch_is_woken_when_a_lease_is_over},
+        {"turn_fetch_ends_when_told_to_stop",
+         "long_polling",
+         "P13",
+         turn_fetch_ends_when_told_to_stop},
+        {"work_fetch_is_woken_by_an_activity",
+         "long_polling",
+         "P11",
+         work_fetch_is_woken_by_an_activity},
+        {"work_fetch_is_woken_by_a_commit", "long_polling", "P11", work_fetch_is_woken_by_a_commit},
+        {"work_fetch_is_woken_by_an_abandoned_activity",
+         "long_polling",
+         "P11",
+         work_fetch_is_woken_by_an_abandoned_activity},
+        {"work_fetch_is_woken_when_a_delay_is_over",
+         "long_polling",
+         "P11",
+         work_fetch_is_woken_when_a_delay_is_over},
+        {"work_fetch_is_woken_when_a_lease_is_over",
+         "long_polling",
+         "P11",
+         work_fetch_is_woken_when_a_lease_is_over},
+        {"work_fetch_ends_when_told_to_stop",
+         "long_polling",
+         "P13",
+         work_fetch_ends_when_told_to_stop},
+        {"every_waiting_fetch_gets_its_share",
+         "long_polling",
+         "P11",
+         every_waiting_fetch_gets_its_share},
+        {"a_commit_wakes_as_many_as_it_has_work_for",
+         "long_polling",
+         "P11",
+         a_commit_wakes_as_many_as_it_has_work_for},
+    };
     return list;
 }
 

@@ -41,13 +41,6 @@ class Watcher {
     Waiting<InstanceState> waiting_;
 };
 
-Store long_polling_store(Factory& factory, Where where = Where::current()) {
-    if (!factory.long_polling()) {
-        skip("this provider polls short");
-    }
-    return Store{factory, where};
-}
-
 void a_watch_tells_the_state_of_an_instance(Factory& factory) {
     const Store store{factory};
     make_running_with(store, "A", {status_set(2, "half")});
@@ -215,32 +208,37 @@ void a_watch_ends_when_told_to_stop(Factory& factory) {
               "with the state as it was");
 }
 
-constexpr Check list[] = {
-    {"a_watch_tells_the_state_of_an_instance",
-     "watch",
-     "P11",
-     a_watch_tells_the_state_of_an_instance},
-    {"an_unknown_instance_has_revision_zero",
-     "watch",
-     "P11",
-     an_unknown_instance_has_revision_zero},
-    {"every_commit_is_a_new_revision", "watch", "P11", every_commit_is_a_new_revision},
-    {"what_is_no_commit_is_no_new_revision", "watch", "P11", what_is_no_commit_is_no_new_revision},
-    {"a_watch_with_an_old_revision_answers_at_once",
-     "watch",
-     "P11",
-     a_watch_with_an_old_revision_answers_at_once},
-    {"a_watch_is_woken_by_the_first_commit", "watch", "P11", a_watch_is_woken_by_the_first_commit},
-    {"a_watch_is_woken_by_a_commit", "watch", "P11", a_watch_is_woken_by_a_commit},
-    {"every_watcher_is_woken", "watch", "P11", every_watcher_is_woken},
-    {"a_watch_is_woken_by_deletion", "watch", "P11", a_watch_is_woken_by_deletion},
-    {"a_watch_ends_when_its_time_is_over", "watch", "P11", a_watch_ends_when_its_time_is_over},
-    {"a_watch_ends_when_told_to_stop", "watch", "P11", a_watch_ends_when_told_to_stop},
-};
-
 } // namespace
 
 CheckList watch_checks() {
+    static constexpr Check list[] = {
+        {"a_watch_tells_the_state_of_an_instance",
+         "watch",
+         "P11",
+         a_watch_tells_the_state_of_an_instance},
+        {"an_unknown_instance_has_revision_zero",
+         "watch",
+         "P11",
+         an_unknown_instance_has_revision_zero},
+        {"every_commit_is_a_new_revision", "watch", "P11", every_commit_is_a_new_revision},
+        {"what_is_no_commit_is_no_new_revision",
+         "watch",
+         "P11",
+         what_is_no_commit_is_no_new_revision},
+        {"a_watch_with_an_old_revision_answers_at_once",
+         "watch",
+         "P11",
+         a_watch_with_an_old_revision_answers_at_once},
+        {"a_watch_is_woken_by_the_first_commit",
+         "watch",
+         "P11",
+         a_watch_is_woken_by_the_first_commit},
+        {"a_watch_is_woken_by_a_commit", "watch", "P11", a_watch_is_woken_by_a_commit},
+        {"every_watcher_is_woken", "watch", "P11", every_watcher_is_woken},
+        {"a_watch_is_woken_by_deletion", "watch", "P11", a_watch_is_woken_by_deletion},
+        {"a_watch_ends_when_its_time_is_over", "watch", "P11", a_watch_ends_when_its_time_is_over},
+        {"a_watch_ends_when_told_to_stop", "watch", "P11", a_watch_ends_when_told_to_stop},
+    };
     return list;
 }
 

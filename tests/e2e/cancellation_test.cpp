@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::cancellation_test {
 namespace {
 
 DURABLE_E2E_SUITE(Cancellation);
@@ -342,4 +342,4 @@ TEST_P(Cancellation, AChildThatIsCancelledFromTwoSidesEndsOnce) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::cancellation_test

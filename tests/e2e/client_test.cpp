@@ -5,7 +5,7 @@
 #include <limits>
 #include <thread>
 
-namespace durable::e2e {
+namespace durable::e2e::client_test {
 namespace {
 
 DURABLE_E2E_SUITE(Clients);
@@ -282,4 +282,4 @@ TEST_P(Clients, AStorageErrorIsPassedOn) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::client_test

@@ -45,7 +45,7 @@ template <class Kind>
     return found == history.end() ? nullptr : &std::get<Kind>(found->kind);
 }
 
-class E2e : public testing::TestWithParam<Frames> {
+class E2e : public ::testing::TestWithParam<Frames> {
  protected:
     // Before its first use, `registry` and `options` may be changed.
     TestRuntime& runtime() {
@@ -131,12 +131,12 @@ class E2e : public testing::TestWithParam<Frames> {
     std::unique_ptr<TestRuntime> runtime_;
 };
 
-inline std::string frames_name(const testing::TestParamInfo<Frames>& info) {
+inline std::string frames_name(const ::testing::TestParamInfo<Frames>& info) {
     return info.param == Frames::kept ? "FramesKept" : "FramesEvicted";
 }
 
 #define DURABLE_E2E_SUITE(suite)                                                                   \
     class suite : public E2e {};                                                                   \
-    INSTANTIATE_TEST_SUITE_P(, suite, testing::Values(Frames::kept, Frames::evicted), frames_name)
+    INSTANTIATE_TEST_SUITE_P(, suite, ::testing::Values(Frames::kept, Frames::evicted), frames_name)
 
 } // namespace durable::e2e

@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::executions_test {
 namespace {
 
 DURABLE_E2E_SUITE(Executions);
@@ -366,4 +366,4 @@ TEST_P(Executions, ANewExecutionKeepsItsVersionAndInput) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::executions_test

@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::helper_tasks_test {
 namespace {
 
 DURABLE_E2E_SUITE(HelperTasks);
@@ -187,4 +187,4 @@ TEST_P(HelperTasks, ChildrenInsideThemAreJoined) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::helper_tasks_test

@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::keys_test {
 namespace {
 
 DURABLE_E2E_SUITE(Keys);
@@ -188,4 +188,4 @@ TEST_P(Keys, PruningGoesByAge) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::keys_test

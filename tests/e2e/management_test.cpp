@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::management_test {
 namespace {
 
 DURABLE_E2E_SUITE(Managing);
@@ -198,4 +198,4 @@ TEST_P(Managing, PruningKeepsTheLastExecutionsAndTheRunningOne) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::management_test

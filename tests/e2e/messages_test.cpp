@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::messages_test {
 namespace {
 
 DURABLE_E2E_SUITE(Messages);
@@ -273,4 +273,4 @@ TEST_P(Messages, TwoAnswersToOneStepCountOnce) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::messages_test

@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::observability_test {
 namespace {
 
 DURABLE_E2E_SUITE(Observability);
@@ -252,4 +252,4 @@ TEST_P(Observability, SpansSurroundTurnsAndActivities) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::observability_test

@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::recovery_test {
 namespace {
 
 DURABLE_E2E_SUITE(Recovery);
@@ -100,4 +100,4 @@ TEST_P(Recovery, TimesAndIdsAreTheSameAfterARestart) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::recovery_test

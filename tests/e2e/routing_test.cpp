@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace durable::e2e {
+namespace durable::e2e::routing_test {
 namespace {
 
 DURABLE_E2E_SUITE(Routing);
@@ -315,4 +315,4 @@ TEST_P(Routing, EveryRuntimeTakesTheHistoriesOfItsRange) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::routing_test

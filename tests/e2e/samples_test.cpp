@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::samples_test {
 namespace {
 
 DURABLE_E2E_SUITE(Samples);
@@ -269,4 +269,4 @@ TEST_P(Samples, AnActivityKnowsWhoItWorksFor) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::samples_test

@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::scenarios_test {
 namespace {
 
 DURABLE_E2E_SUITE(Scenarios);
@@ -160,4 +160,4 @@ TEST_P(Scenarios, ARollingDeploymentFindsTheNodeThatHasTheVersion) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::scenarios_test

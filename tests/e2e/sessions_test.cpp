@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace durable::e2e {
+namespace durable::e2e::sessions_test {
 namespace {
 
 DURABLE_E2E_SUITE(Sessions);
@@ -139,4 +139,4 @@ TEST_P(Sessions, OfTwoNodesStayWhereTheyAre) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::sessions_test

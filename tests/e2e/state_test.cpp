@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::state_test {
 namespace {
 
 DURABLE_E2E_SUITE(State);
@@ -264,4 +264,4 @@ TEST_P(State, AReadOfAnotherInstanceSurvivesAStorageError) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::state_test

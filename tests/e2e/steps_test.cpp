@@ -2,7 +2,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::steps_test {
 namespace {
 
 DURABLE_E2E_SUITE(Steps);
@@ -344,4 +344,4 @@ TEST_P(Steps, ALongActivityKeepsItsLease) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::steps_test

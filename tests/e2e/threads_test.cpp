@@ -7,7 +7,7 @@
 #include <latch>
 #include <thread>
 
-namespace durable::e2e {
+namespace durable::e2e::threads_test {
 namespace {
 
 using Text = std::string;
@@ -35,7 +35,7 @@ Task<int> add_squares(Context ctx, int n) {
     co_return sum;
 }
 
-class Threads : public testing::TestWithParam<Frames> {
+class Threads : public ::testing::TestWithParam<Frames> {
  protected:
     Threads() {
         options.logger = log;
@@ -56,7 +56,7 @@ class Threads : public testing::TestWithParam<Frames> {
     RuntimeOptions options;
 };
 
-INSTANTIATE_TEST_SUITE_P(, Threads, testing::Values(Frames::kept, Frames::evicted), frames_name);
+INSTANTIATE_TEST_SUITE_P(, Threads, ::testing::Values(Frames::kept, Frames::evicted), frames_name);
 
 TEST_P(Threads, HelloWorldAsShown) {
     registry.add(work, [](const Text& name) { return "Hello, " + name + "!"; });
@@ -419,4 +419,4 @@ TEST_P(Threads, BadOptionsAndBadRegistriesAreRefused) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::threads_test

@@ -3,7 +3,7 @@
 
 #include "e2e/e2e.hpp"
 
-namespace durable::e2e {
+namespace durable::e2e::trouble_test {
 namespace {
 
 DURABLE_E2E_SUITE(Trouble);
@@ -443,4 +443,4 @@ TEST_P(Trouble, AParkedInstanceCanBeCancelled) {
 }
 
 } // namespace
-} // namespace durable::e2e
+} // namespace durable::e2e::trouble_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::cancellation_test {
 
 namespace {
 
@@ -212,4 +212,4 @@ TEST(Compensation, FollowsAnExceptionToo) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::cancellation_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::completion_test {
 
 namespace {
 
@@ -279,4 +279,4 @@ TEST(Message, EqualToOneInTheHistoryIsDistinct) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::completion_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::composition_test {
 
 namespace {
 
@@ -467,4 +467,4 @@ TEST(Misuse, OperandsThatWereNamedBeforeMayComeInAnyOrder) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::composition_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::continue_as_new_test {
 
 namespace {
 
@@ -282,4 +282,4 @@ TEST(SecondStart, OfTheSameParentIsARepetition) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::continue_as_new_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::corruption_test {
 
 namespace {
 
@@ -258,4 +258,4 @@ TEST(UnusualText, BytesThatAreNoUtf8FailTheOrchestrationBeforeTheyAreStored) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::corruption_test

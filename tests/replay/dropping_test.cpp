@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::dropping_test {
 
 namespace {
 
@@ -405,4 +405,4 @@ TEST(Eviction, IsInert) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::dropping_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::end_execution_test {
 
 namespace {
 
@@ -117,4 +117,4 @@ TEST(TerminalEvent, IsFoundWhereverItStands) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::end_execution_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::fresh_execution_test {
 
 namespace {
 
@@ -173,4 +173,4 @@ TEST(FreshExecution, FailsWhenTheInputDoesNotFitTheOrchestration) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::fresh_execution_test

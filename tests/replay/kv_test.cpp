@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::kv_test {
 
 namespace {
 
@@ -307,4 +307,4 @@ TEST(KvOfAnother, ThatIsDroppedIsNotRead) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::kv_test

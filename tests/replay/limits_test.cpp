@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::limits_test {
 
 namespace {
 
@@ -146,4 +146,4 @@ TEST(Limits, DoNotApplyToWhatIsAlreadyInTheHistory) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::limits_test

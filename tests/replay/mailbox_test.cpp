@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::mailbox_test {
 
 namespace {
 
@@ -280,4 +280,4 @@ TEST(Unread, MessagesOfAnOrchestrationThatEndsAreCountedNotHidden) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::mailbox_test

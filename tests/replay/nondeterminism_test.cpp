@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::nondeterminism_test {
 
 namespace {
 
@@ -366,4 +366,4 @@ TEST(Determinism, StepsMayBeAddedAfterWhereTheInstanceWaits) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::nondeterminism_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::retry_test {
 
 namespace {
 
@@ -256,4 +256,4 @@ TEST(Backoff, OddNumbersAreHarmless) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::retry_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::state_test {
 
 namespace {
 
@@ -256,4 +256,4 @@ TEST(Patched, AMarkerThatNobodyAsksForAnyMoreIsNoDifference) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::state_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace durable::replay_test {
+namespace durable::replay_test::step_test {
 
 namespace {
 
@@ -339,4 +339,4 @@ TEST(Handler, EmptyInputsAreInputs) {
 
 } // namespace
 
-} // namespace durable::replay_test
+} // namespace durable::replay_test::step_test
