@@ -131,7 +131,9 @@ class Context {
         compensate(undo.name(), "null", options, where);
     }
 
-    // Ends this execution and starts the next one with a fresh, short history. Never resumes:
+    // Ends this execution and starts the next one with a fresh, short history. Takes effect when it
+    // is called, also if it is never awaited; compensations that were registered are dropped. Never
+    // resumes:
     //     co_return co_await ctx.continue_as_new(watch_host, state);
     template <class R, class In>
     [[nodiscard]] Operation<R> continue_as_new(const Orchestration<R(In)>& self,

@@ -54,10 +54,17 @@ inline constexpr bool gives_elements =
     !std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> ||
     (!std::is_lvalue_reference_v<Range> && !std::ranges::view<std::remove_cvref_t<Range>>);
 
+// Nothing for what is no range: all{x} asks while it decides what it was given.
 template <class Range>
-using OperandOf = std::conditional_t<gives_elements<Range>,
-                                     std::ranges::range_value_t<Range>,
-                                     Borrowed<std::ranges::range_value_t<Range>>>;
+struct ElementOperand {};
+template <AwaitableRange Range>
+struct ElementOperand<Range> {
+    using type = std::conditional_t<gives_elements<Range>,
+                                    std::ranges::range_value_t<Range>,
+                                    Borrowed<std::ranges::range_value_t<Range>>>;
+};
+template <class Range>
+using OperandOf = typename ElementOperand<Range>::type;
 
 template <DurableAwaitable A>
 ValueOf<A> take_value(A& awaitable) {

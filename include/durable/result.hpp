@@ -63,7 +63,7 @@ fail(ErrorCode code, std::string message, std::string operation = {}) {
 // Kinds of failures that the library itself makes. Users' own kinds are any other words.
 namespace failure_kind {
 inline constexpr std::string_view activity_failed = "ActivityFailed"; // threw without a kind
-inline constexpr std::string_view orchestration_failed = "OrchestrationFailed"; // likewise
+inline constexpr std::string_view orchestration_failed = "OrchestrationFailed"; // of a child
 inline constexpr std::string_view panicked = "Panicked"; // an exception nobody expected
 inline constexpr std::string_view cancelled = "Cancelled";
 inline constexpr std::string_view timed_out = "TimedOut";
