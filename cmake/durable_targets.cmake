@@ -1,10 +1,12 @@
 # The only way libraries, programs, tests and benchmarks are declared in this project.
 
-# Warnings are ours alone: never exported to consumers.
+# Warnings are ours alone: never exported to consumers. Files that are compiled together see each
+# other's names: what one shadows is for the presets that compile every file on its own.
 add_library(durable_warnings INTERFACE)
 target_compile_options(durable_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Wold-style-cast -Wimplicit-fallthrough -Wno-missing-field-initializers
+  $<$<NOT:$<BOOL:${DURABLE_UNITY}>>:-Wshadow>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wno-missing-designated-field-initializers>
   $<$<BOOL:${DURABLE_WERROR}>:-Werror>)
 
