@@ -116,6 +116,7 @@ bool Connection::file_is_gone() const noexcept {
 
 std::vector<std::string> Connection::statements() const {
     std::vector<std::string> texts;
+    texts.reserve(cache_.size());
     for (const auto& [sql, statement] : cache_) {
         texts.emplace_back(sql);
     }
