@@ -10,8 +10,8 @@ target_compile_options(durable_warnings INTERFACE
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wno-missing-designated-field-initializers>
   $<$<BOOL:${DURABLE_WERROR}>:-Werror>)
 
-# Precompiled headers halve the time of a fresh build. They hold foreign headers only, and the gcc
-# preset builds without them, so a missing #include still fails somewhere.
+# Precompiled headers halve the time of a fresh build. They hold foreign headers only, and the
+# tidy preset builds without them, so a missing #include still fails somewhere.
 set(library_pch <algorithm> <chrono> <expected> <functional> <map> <memory> <mutex> <optional>
                 <stop_token> <string> <variant> <vector> <nlohmann/json.hpp>)
 set(checks_pch ${library_pch})
@@ -48,7 +48,7 @@ endfunction()
 
 # Compiling several files at once halves the time again: what the files share (a variant of thirty
 # events, coroutines) is compiled once. UNITY below says that the files of a target do not get in
-# each other's way; the gcc preset compiles every file on its own.
+# each other's way; the tidy preset compiles every file on its own.
 function(durable_unity target)
   if(DURABLE_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view unknown_version = "unknown";
 
-Result<TurnLease*> any_lease(Ledger& ledger, const std::string& lock_token) {
+Result<TurnLease*> any_turn_lease(Ledger& ledger, const std::string& lock_token) {
     const auto token = Token::parse(lock_token);
     auto* lease = token ? ledger.turns.find_lease(*token) : nullptr;
     if (lease == nullptr) {
@@ -24,8 +24,8 @@ Result<TurnLease*> any_lease(Ledger& ledger, const std::string& lock_token) {
     return lease;
 }
 
-Result<TurnLease*> live_lease(Ledger& ledger, const std::string& lock_token) {
-    DURABLE_TRY_ASSIGN(auto* lease, any_lease(ledger, lock_token));
+Result<TurnLease*> live_turn_lease(Ledger& ledger, const std::string& lock_token) {
+    DURABLE_TRY_ASSIGN(auto* lease, any_turn_lease(ledger, lock_token));
     if (lease->slot == no_slot) {
         return fail(ErrorCode::lock_lost,
                     "the lease on instance \"" + *lease->instance->id + "\" has expired");
@@ -221,7 +221,7 @@ Result<> check_texts(const ExecutionMetadata& metadata) {
 }
 
 Result<op::CommitTurn> decide_commit(Ledger& ledger, const TurnCommit& commit, Instant now) {
-    DURABLE_TRY_ASSIGN(const auto* lease, live_lease(ledger, commit.lock_token));
+    DURABLE_TRY_ASSIGN(const auto* lease, live_turn_lease(ledger, commit.lock_token));
     op::CommitTurn out{.instance = *lease->instance->id,
                        .execution_id = commit.execution_id,
                        .consumed = lease->messages,
@@ -254,7 +254,7 @@ Result<Record> abandon_turn(Ledger& ledger,
                             bool ignore_attempt,
                             Moment now) {
     ledger.advance(now);
-    auto lease = any_lease(ledger, lock_token);
+    auto lease = any_turn_lease(ledger, lock_token);
     if (!lease) {
         return failed(std::move(lease).error(), "abandon_orchestration_item");
     }
@@ -271,7 +271,7 @@ Result<Record> abandon_turn(Ledger& ledger,
 Result<>
 renew_turn(Ledger& ledger, const std::string& lock_token, Duration extend_for, Moment now) {
     ledger.advance(now);
-    auto lease = live_lease(ledger, lock_token);
+    auto lease = live_turn_lease(ledger, lock_token);
     if (!lease) {
         return failed(std::move(lease).error(), "renew_orchestration_item_lock");
     }

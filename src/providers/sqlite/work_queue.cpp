@@ -93,7 +93,7 @@ void set_live(Transaction& tx, const std::string& session, bool live) {
     }
 }
 
-WorkRow read_row(const Query& row) {
+WorkRow read_work_row(const Query& row) {
     return {.seq = row.integer(0),
             .instance = row.integer(1),
             .session = row.optional_text(2),
@@ -131,7 +131,7 @@ std::optional<WorkRow> find_work(Connection& db, std::int64_t seq) {
               "SELECT seq, instance, session, tag, state, token, attempts, item FROM work"
               " WHERE seq = ?1",
               seq};
-    return row.step() ? std::optional{read_row(row)} : std::nullopt;
+    return row.step() ? std::optional{read_work_row(row)} : std::nullopt;
 }
 
 void remove_work(Transaction& tx, const WorkRow& row) {
