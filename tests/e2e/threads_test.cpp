@@ -150,11 +150,12 @@ TEST_P(Threads, ADroppedActivityIsToldWhileItsOrchestrationGoesOn) {
 
 TEST_P(Threads, AnActivityThatDoesNotStopIsGivenUpAndReplaced) {
     std::latch started{1};
-    std::atomic<bool> release = false;
-    registry.add(work, [&](const Text& input) {
+    // Shared: the thread that was given up may still look at it when this test has ended.
+    const auto release = std::make_shared<std::atomic<bool>>(false);
+    registry.add(work, [&started, release](const Text& input) {
         if (input == "stubborn") {
             started.count_down();
-            wait_until([&] { return release.load(); });
+            wait_until([release] { return release->load(); });
         }
         return input;
     });
@@ -169,7 +170,7 @@ TEST_P(Threads, AnActivityThatDoesNotStopIsGivenUpAndReplaced) {
     // Its only thread is lost, and yet:
     EXPECT_EQ(client.start(root, "next").value().wait(60s).value(), "next");
 
-    release = true;
+    *release = true;
     EXPECT_EQ(log->with("ignores the request to stop").size(), 1u);
 }
 
