@@ -7,7 +7,11 @@
 g++ 12 miscompiles most other places (conditions, ternaries, aggregates, capturing lambdas), and
 temporaries made with braces in any place, so nothing that users copy may contain them. Reads C++
 files and the C++ blocks of Markdown files.
+
+    check_awaits.py PROJECT    the pages and examples of a checkout
+    check_awaits.py FILE...    these files
 """
+import os
 import re
 import sys
 
@@ -81,5 +85,16 @@ def copied_by_users(root):
             if name.endswith(".md") or name.startswith("examples/") and name.endswith(sources.CPP)]
 
 
+def main(paths):
+    if len(paths) == 1 and os.path.isdir(paths[0]):
+        return sources.report(problems(paths[0], copied_by_users(paths[0])))
+    missing = [path for path in paths if not os.path.isfile(path)]
+    if missing or not paths:
+        print(f"check_awaits.py: no such file: {missing[0]}" if missing
+              else "usage: check_awaits.py PROJECT | FILE...", file=sys.stderr)
+        return 2
+    return sources.report(problems("", paths))
+
+
 if __name__ == "__main__":
-    sys.exit(sources.report(problems(sys.argv[1], copied_by_users(sys.argv[1]))))
+    sys.exit(main(sys.argv[1:]))

@@ -76,6 +76,20 @@ class CheckAwaits(unittest.TestCase):
             self.assertEqual(check_awaits.problems(root, ["guide.md"]), [
                 "guide.md:5: error: give this co_await a line and its result a name"])
 
+    def test_files_can_be_named_and_must_exist(self):
+        import contextlib, io, os, pathlib, tempfile
+        out, err = io.StringIO(), io.StringIO()
+        with tempfile.TemporaryDirectory() as root, contextlib.redirect_stdout(out), \
+                contextlib.redirect_stderr(err):
+            bad = os.path.join(root, "mine.cpp")
+            pathlib.Path(bad).write_text("Task<> f() {\n    if (co_await x) {}\n}\n")
+            self.assertEqual(check_awaits.main([bad]), 1)
+            self.assertEqual(check_awaits.main([bad + "x"]), 2)
+            self.assertEqual(check_awaits.main([]), 2)
+        self.assertIn("mine.cpp:2: error:", out.getvalue())
+        self.assertIn("no such file", err.getvalue())
+        self.assertIn("usage:", err.getvalue())
+
 
 if __name__ == "__main__":
     unittest.main()
