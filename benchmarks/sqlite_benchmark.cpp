@@ -85,15 +85,15 @@ double round_trip(Provider& store, int rounds) {
 }
 
 void fill(Provider& store, int parked, int delayed) {
-    constexpr std::size_t threads = 64; // one transaction for many
+    constexpr int threads = 64; // one transaction for many
     std::vector<std::jthread> fillers;
-    for (std::size_t filler = 0; filler < threads; ++filler) {
+    for (int filler = 0; filler < threads; ++filler) {
         fillers.emplace_back([&, filler] {
-            for (int number = static_cast<int>(filler); number < parked; number += threads) {
+            for (int number = filler; number < parked; number += threads) {
                 must(store.enqueue_for_orchestrator(raise("parked-" + std::to_string(number)),
                                                     std::nullopt));
             }
-            for (int number = static_cast<int>(filler); number < delayed; number += threads) {
+            for (int number = filler; number < delayed; number += threads) {
                 must(store.enqueue_for_orchestrator(raise("delayed-" + std::to_string(number)),
                                                     Duration{24h}));
             }
