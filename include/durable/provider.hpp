@@ -8,9 +8,9 @@
 //   P2  All or nothing  A turn commit applies every effect, or none and keeps the lease.
 //   P3  Fencing         A lease that expired or was replaced changes nothing: lock_lost.
 //   P4  At least once   A message stays queued until the commit of a turn that was given it.
-//   P5  Order           Messages of an instance and worker items come out as they went in, and
-//                       instances by their oldest deliverable message. Abandoned work keeps its
-//                       place.
+//   P5  Order           Messages of an instance and worker items come out as they went in, a timer
+//                       as if it had gone in when it was due; instances by their oldest deliverable
+//                       message. Abandoned work keeps its place.
 //   P6  No starvation   What cannot be delivered (no start yet, not decodable, other version, other
 //                       tag, other session) waits aside and never stops anything else.
 //   P7  Attempts        Every successful fetch counts one attempt on each item it returns, before

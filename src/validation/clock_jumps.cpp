@@ -86,6 +86,28 @@ void timers_follow_the_wall_clock(Factory& factory) {
               "set to its time, the clock makes it fire");
 }
 
+// Only timers have a time of day: what was sent comes in the order of sending.
+void messages_stay_in_order_when_the_clock_is_set_back(Factory& factory) {
+    auto& clock = manual_clock(factory);
+    const Store store{factory};
+    store.make_running("A");
+    store.send(work::TimerFired{
+        .instance = "A", .execution_id = 1, .id = 2, .fire_at_ms = to_epoch_ms(clock.now() + 1s)});
+    store.send(completion("A", 7));
+    clock.set_wall(clock.now() - 24h);
+    store.send(completion("A", 8));
+    clock.set_wall(clock.now() + 48h);
+    store.send(completion("A", 9));
+
+    std::vector<std::uint64_t> ids;
+    for (const auto& message : store.fetch_turn().messages) {
+        if (const auto* done = std::get_if<work::ActivityCompleted>(&message)) {
+            ids.push_back(done->id);
+        }
+    }
+    expect_eq(ids, std::vector<std::uint64_t>{7, 8, 9}, "as they were sent");
+}
+
 } // namespace
 
 CheckList clock_jump_checks() {
@@ -102,6 +124,10 @@ CheckList clock_jump_checks() {
          "time_boundaries",
          "P4",
          what_was_due_stays_due_when_the_clock_is_set_back},
+        {"messages_stay_in_order_when_the_clock_is_set_back",
+         "time_boundaries",
+         "P5",
+         messages_stay_in_order_when_the_clock_is_set_back},
         {"timers_follow_the_wall_clock", "time_boundaries", "P4", timers_follow_the_wall_clock},
     };
     return list;

@@ -122,21 +122,47 @@ void cancelling_a_timer_spares_other_executions(Factory& factory) {
               "the one of the execution that cancelled");
 }
 
-// As they went in, not as they became due: a turn's messages have one order.
-void timers_due_together_come_as_they_went_in(Factory& factory) {
+// However late anybody looks: the shorter sleep is over first.
+void timers_come_in_the_order_in_which_they_were_due(Factory& factory) {
     const Store store{factory};
-    make_with_timers(
-        store, "A", {timer(store, "A", 2, 400ms), timer(store, "A", 3, 100ms), poke_of("A")});
+    make_with_timers(store,
+                     "A",
+                     {timer(store, "A", 2, 400ms),
+                      timer(store, "A", 3, 100ms),
+                      timer(store, "A", 4, 250ms),
+                      poke_of("A")});
     store.take_turn("A");
+    store.pass_time(past_delay);
+
+    expect_eq(timers_in(store.fetch_turn()), Ids{3, 4, 2}, "all are due, the earliest first");
+}
+
+// A deadline that was met stays met while nobody looks.
+void what_came_before_a_timer_was_due_comes_before_it(Factory& factory) {
+    const Store store{factory};
+    make_with_timers(store, "A", {timer(store, "A", 2, delay)});
     store.send(completion("A", 9));
     store.pass_time(past_delay);
 
+    expect_eq(types_of(store.fetch_turn().messages),
+              std::vector<std::string>{"ActivityCompleted", "TimerFired"},
+              "the answer was in time");
+}
+
+void what_came_after_a_timer_was_due_comes_after_it(Factory& factory) {
+    const Store store{factory};
+    make_with_timers(store, "A", {timer(store, "A", 2, delay)});
+    store.send(completion("A", 8));
+    store.pass_time(past_delay);
+    store.send(completion("A", 9));
+
+    const auto abandoned = store.fetch_turn();
+    store.abandon(abandoned);
     const auto turn = store.fetch_turn();
 
-    expect_eq(types_of(turn.messages),
-              std::vector<std::string>{"TimerFired", "TimerFired", "ActivityCompleted"},
-              "timers come before what was sent after them");
-    expect_eq(timers_in(turn), Ids{2, 3}, "in the order in which they were made");
+    const std::vector<std::string> wanted{"ActivityCompleted", "TimerFired", "ActivityCompleted"};
+    expect_eq(types_of(abandoned.messages), wanted, "the second answer was late");
+    expect_eq(types_of(turn.messages), wanted, "and is so for whoever comes next");
 }
 
 void many_timers_of_one_millisecond_come_in_one_turn(Factory& factory) {
@@ -187,10 +213,18 @@ CheckList timer_checks() {
          "timers",
          "P2",
          cancelling_a_timer_spares_other_executions},
-        {"timers_due_together_come_as_they_went_in",
+        {"timers_come_in_the_order_in_which_they_were_due",
          "timers",
          "P5",
-         timers_due_together_come_as_they_went_in},
+         timers_come_in_the_order_in_which_they_were_due},
+        {"what_came_before_a_timer_was_due_comes_before_it",
+         "timers",
+         "P5",
+         what_came_before_a_timer_was_due_comes_before_it},
+        {"what_came_after_a_timer_was_due_comes_after_it",
+         "timers",
+         "P5",
+         what_came_after_a_timer_was_due_comes_after_it},
         {"many_timers_of_one_millisecond_come_in_one_turn",
          "timers",
          "P5",

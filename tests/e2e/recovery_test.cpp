@@ -99,5 +99,38 @@ TEST_P(Recovery, TimesAndIdsAreTheSameAfterARestart) {
     EXPECT_EQ(count<history::ActivityScheduled>(history("a")), 2u) << "they cost no events";
 }
 
+TEST_P(Recovery, ADeadlineThatWasMetWhileNobodyRanIsMet) {
+    registry.add(root, [](Context ctx, Text) -> Task<Text> {
+        const auto answer = co_await ctx.within(24h, ctx.wait_for(go));
+        co_return answer.value_or("too late");
+    });
+    start(root, "", {.id = "met"});
+    start(root, "", {.id = "missed"});
+    settle();
+
+    crash();
+    clock->advance(1h);
+    raise("met", go, "in time");
+    clock->advance(24h);
+    raise("missed", go, "a day later");
+
+    EXPECT_EQ(output("met"), "in time");
+    EXPECT_EQ(output("missed"), "too late");
+}
+
+TEST_P(Recovery, TheShorterSleepWinsALateRace) {
+    registry.add(root, [](Context ctx, Text) -> Task<Text> {
+        auto winner = co_await race{ctx.sleep(48h), ctx.sleep(1h)};
+        co_return winner.index() == 0 ? "the long one" : "the short one";
+    });
+    start(root, "", {.id = "a"});
+    settle();
+
+    crash();
+    clock->advance(100h);
+
+    EXPECT_EQ(output("a"), "the short one");
+}
+
 } // namespace
 } // namespace durable::e2e::recovery_test

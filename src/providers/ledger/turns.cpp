@@ -1,6 +1,7 @@
 #include "providers/ledger/turns.hpp"
 
 #include "base/try.hpp"
+#include "providers/ledger/delivery_order.hpp"
 #include "providers/ledger/queueing.hpp"
 
 #include <durable/codec.hpp>
@@ -63,6 +64,12 @@ void identify(OrchestrationItem& item, const Instance& instance) {
     }
 }
 
+Arrival arrival_of(const Message* message) {
+    return {.at = message->visible_at,
+            .seq = message->seq,
+            .timer = message->kind == kind_of<work::TimerFired>};
+}
+
 // The events that the caller does not hold yet.
 void attach_history(TurnOffer& offer, const Instance& instance, const CachedHistoryLookup& cached) {
     auto& item = *offer.item;
@@ -92,7 +99,9 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
     TurnOffer offer{.record = {.at = now.wall}, .item = OrchestrationItem{}};
     auto& item = *offer.item;
     op::FetchTurn fetch{.instance = *instance->id};
-    for (const auto* message : instance->inbox().visible) {
+    auto messages = instance->inbox().visible;
+    put_in_delivery_order(messages, arrival_of);
+    for (const auto* message : messages) {
         auto decoded = decode_work_item(message->text.view());
         if (!decoded) { // P10
             offer.record.operation = op::Quarantine{.queue = Queue::orchestrator,
@@ -105,6 +114,7 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
         item.attempt_count = std::max(item.attempt_count, message->attempts + 1);
         fetch.messages.push_back(message->seq);
     }
+    std::ranges::sort(fetch.messages); // records list them ascending
     offer.record.operation = std::move(fetch);
     identify(item, *instance);
     attach_history(offer, *instance, request.cached);

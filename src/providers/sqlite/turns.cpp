@@ -1,6 +1,7 @@
 #include "providers/sqlite/turns.hpp"
 
 #include "base/try.hpp"
+#include "providers/ledger/delivery_order.hpp"
 #include "providers/ledger/queueing.hpp"
 #include "providers/sqlite/token.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace durable::sqlite {
 
@@ -56,15 +58,21 @@ std::string damage_of(const Result<WorkItem>& item, const std::string& instance)
                                                     "\" in the queue of \"" + instance + "\"";
 }
 
+struct Visible {
+    ledger::Arrival arrival;
+    WorkItem item;
+};
+
 // The visible messages; false when one was damaged and is gone now.
 bool take_messages(Transaction& tx, InstanceRow& row, OrchestrationItem& item) {
+    std::vector<Visible> messages;
     std::uint64_t damaged = 0;
     std::string text;
     std::string reason;
     {
         Query rows{tx.db,
-                   "SELECT seq, attempts, item FROM messages WHERE instance = ?1 AND state = 1"
-                   " ORDER BY seq",
+                   "SELECT seq, attempts, item, visible_at FROM messages"
+                   " WHERE instance = ?1 AND state = 1 ORDER BY seq",
                    row.id};
         while (rows.step()) {
             auto decoded = decode_work_item(rows.view(2));
@@ -74,7 +82,10 @@ bool take_messages(Transaction& tx, InstanceRow& row, OrchestrationItem& item) {
                 text = rows.text(2);
                 break;
             }
-            item.messages.push_back(*std::move(decoded));
+            const auto timer = std::holds_alternative<work::TimerFired>(*decoded);
+            messages.push_back(
+                {.arrival = {.at = rows.instant(3), .seq = rows.number(0), .timer = timer},
+                 .item = *std::move(decoded)});
             item.attempt_count =
                 std::max(item.attempt_count, static_cast<std::uint32_t>(rows.integer(1) + 1));
         }
@@ -82,6 +93,11 @@ bool take_messages(Transaction& tx, InstanceRow& row, OrchestrationItem& item) {
     if (damaged != 0) { // P10
         quarantine_message(tx, row, damaged, text, reason);
         return false;
+    }
+    ledger::put_in_delivery_order(messages, [](const Visible& it) { return it.arrival; });
+    item.messages.reserve(messages.size());
+    for (auto& message : messages) {
+        item.messages.push_back(std::move(message.item));
     }
     return true;
 }

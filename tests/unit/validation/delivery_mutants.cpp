@@ -26,6 +26,21 @@ class ReversesMessages final : public Mutant {
     }
 };
 
+class FiresTimersAsTheyWereMade final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Turn fetch_orchestration_item(const FetchOrchestration& request) override {
+        auto turn = inner().fetch_orchestration_item(request);
+        if (turn && *turn) {
+            std::ranges::stable_sort((*turn)->messages, {}, [](const WorkItem& item) {
+                const auto* timer = std::get_if<work::TimerFired>(&item);
+                return timer != nullptr ? timer->id : ~std::uint64_t{0};
+            });
+        }
+        return turn;
+    }
+};
+
 class NeverCountsAnAttempt final : public Mutant {
  public:
     using Mutant::Mutant;
@@ -225,6 +240,10 @@ std::vector<Defect> delivery_defects() {
         defect<ReversesMessages>("ReversesMessages",
                                  {"test_completions_arriving_during_lock_blocked",
                                   "twenty_thousand_messages_come_in_one_turn"}),
+        defect<FiresTimersAsTheyWereMade>("FiresTimersAsTheyWereMade",
+                                          {"timers_come_in_the_order_in_which_they_were_due",
+                                           "what_came_before_a_timer_was_due_comes_before_it",
+                                           "what_came_after_a_timer_was_due_comes_after_it"}),
         defect<NeverCountsAnAttempt>("NeverCountsAnAttempt",
                                      {"orchestration_attempt_count_increments_on_refetch"}),
         defect<CountsAttemptsThatDoNotCount>(

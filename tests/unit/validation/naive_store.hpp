@@ -8,13 +8,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace durable::testing::naive {
@@ -115,15 +118,37 @@ class NaiveStore {
                           is_start(message.item);
                });
     }
+    // Before the first that came after it, as far as one of the two is a timer.
+    static auto place_for(const Message& added, const std::vector<const Message*>& order) {
+        const auto is_timer = [](const Message& message) {
+            return std::holds_alternative<work::TimerFired>(message.item);
+        };
+        auto place = order.end();
+        while (place != order.begin()) {
+            const auto& other = **std::prev(place);
+            if (!is_timer(added) && !is_timer(other)) {
+                break;
+            }
+            if (std::tie(other.visible, other.seq) < std::tie(added.visible, added.seq)) {
+                break;
+            }
+            --place;
+        }
+        return place;
+    }
     OrchestrationItem lease(const std::string& id, const FetchOrchestration& request) {
         OrchestrationItem item{.instance = id, .execution_id = 1};
         item.lock_token = "turn " + std::to_string(++tokens_);
+        std::vector<const Message*> order;
         for (auto& message : messages_) {
             if (target_instance(message.item) == id && message.visible <= now()) {
                 message.token = item.lock_token;
                 item.attempt_count = std::max(item.attempt_count, ++message.attempts);
-                item.messages.push_back(message.item);
+                order.insert(place_for(message, order), &message);
             }
+        }
+        for (const auto* message : order) {
+            item.messages.push_back(message->item);
         }
         leases_[id] = {.token = item.lock_token, .until = steady() + request.lock_timeout};
         if (const auto row = rows_.find(id); row != rows_.end()) {
