@@ -1,6 +1,6 @@
-// The fixture of the end-to-end tests: a real node on the memory provider, one thread, time moved
-// by hand. Every test runs twice: with suspended frames kept in memory, and with every turn
-// replayed from the beginning.
+// The fixture of the end-to-end tests: a real node on a store, one thread, time moved by hand.
+// Every test runs twice: with suspended frames kept in memory, and with every turn replayed from
+// the beginning.
 
 #pragma once
 
@@ -8,7 +8,6 @@
 #include "e2e/recording_logger.hpp"
 
 #include <durable/durable.hpp>
-#include <durable/memory.hpp>
 #include <durable/metrics.hpp>
 #include <durable/test_runtime.hpp>
 
@@ -28,6 +27,10 @@ namespace durable::e2e {
 using namespace std::chrono_literals; // NOLINT(google-global-names-in-headers): tests read better
 
 enum class Frames : std::uint8_t { kept, evicted };
+
+// A store of the kind that the environment variable DURABLE_E2E_STORE names: memory (the default)
+// or sqlite.
+[[nodiscard]] std::shared_ptr<Provider> make_store(std::shared_ptr<Clock> clock = nullptr);
 
 // What can be asked of any history.
 template <class Kind>
@@ -119,8 +122,7 @@ class E2e : public ::testing::TestWithParam<Frames> {
     }
 
     std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-    std::shared_ptr<FaultyProvider> store =
-        std::make_shared<FaultyProvider>(memory::open({.clock = clock}));
+    std::shared_ptr<FaultyProvider> store = std::make_shared<FaultyProvider>(make_store(clock));
     Client client{store, clock};
     Registry registry;
     RuntimeOptions options;

@@ -36,7 +36,7 @@ ErrorCode code_of(const auto& result) {
 TEST_P(Managing, AStoreTellsWhatItCanDo) {
     const auto capabilities = capabilities_of(*store);
 
-    EXPECT_EQ(capabilities.provider, "memory");
+    EXPECT_EQ(capabilities.provider, store->name());
     EXPECT_EQ(capabilities.durability, Durability::none);
     EXPECT_TRUE(capabilities.management);
     EXPECT_TRUE(client.has_management());

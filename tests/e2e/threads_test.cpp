@@ -50,7 +50,7 @@ class Threads : public ::testing::TestWithParam<Frames> {
     }
 
     std::shared_ptr<RecordingLogger> log = std::make_shared<RecordingLogger>();
-    std::shared_ptr<FaultyProvider> store = std::make_shared<FaultyProvider>(memory::open());
+    std::shared_ptr<FaultyProvider> store = std::make_shared<FaultyProvider>(make_store());
     Client client{store};
     Registry registry;
     RuntimeOptions options;
