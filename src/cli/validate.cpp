@@ -27,22 +27,31 @@ std::string title(const validation::Check& check) {
     return std::string{check.category} + "/" + std::string{check.name};
 }
 
+std::unique_ptr<validation::Factory> make_factory(const std::string& store) {
+    auto factory = validation_factory(store);
+    if (!factory) {
+        throw CLI::ValidationError{"validate", factory.error().message};
+    }
+    return *std::move(factory);
+}
+
 ExitCode validate(const Options& options, std::ostream& out) {
     const auto selected = select_checks(options.filter);
     if (selected.empty()) {
         throw CLI::ValidationError{"--filter", "no check contains '" + options.filter + "'"};
     }
+    const auto factory = options.store.empty() ? nullptr : make_factory(options.store);
     if (options.list) {
         for (const auto& check : selected) {
             out << title(check) << '\n';
         }
         return success;
     }
-    const auto factory = validation_factory(options.store);
-    if (!factory) {
-        throw CLI::ValidationError{"validate", factory.error().message};
+    // A place where no store can be made is one mistake, not one for every check.
+    if (const auto store = factory->create(); !store) {
+        throw CLI::ValidationError{"validate", store.error().message};
     }
-    return run_checks(selected, **factory, out);
+    return run_checks(selected, *factory, out);
 }
 
 } // namespace

@@ -28,8 +28,8 @@ using namespace std::chrono_literals; // NOLINT(google-global-names-in-headers):
 
 enum class Frames : std::uint8_t { kept, evicted };
 
-// A store of the kind that the environment variable DURABLE_E2E_STORE names: memory (the default)
-// or sqlite.
+// A store of the kind that the environment variable DURABLE_E2E_STORE names: memory (the default),
+// fs or sqlite.
 [[nodiscard]] std::shared_ptr<Provider> make_store(std::shared_ptr<Clock> clock = nullptr);
 
 // What can be asked of any history.

@@ -37,7 +37,7 @@ TEST_P(Managing, AStoreTellsWhatItCanDo) {
     const auto capabilities = capabilities_of(*store);
 
     EXPECT_EQ(capabilities.provider, store->name());
-    EXPECT_EQ(capabilities.durability, Durability::none);
+    EXPECT_EQ(capabilities.durability, store->durability());
     EXPECT_TRUE(capabilities.management);
     EXPECT_TRUE(client.has_management());
 }

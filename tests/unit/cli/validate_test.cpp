@@ -53,6 +53,17 @@ TEST(Validate, WantsAPlaceWhereOneBelongs) {
     expect_bad_use({"validate", "fs:"}, "'fs:' should look like fs:DIR");
 }
 
+TEST(Validate, SaysOnceThatNoStoreCanBeMadeThere) {
+    expect_bad_use({"validate", "fs:/dev/null/store"}, "/dev/null");
+#if DURABLE_SQLITE
+    expect_bad_use({"validate", "sqlite:/dev/null/store.db"}, "/dev/null");
+#endif
+}
+
+TEST(Validate, ListsForAStoreItKnowsOnly) {
+    expect_bad_use({"validate", "mongo:x", "--list"}, "unknown store 'mongo:x'");
+}
+
 TEST(Validate, LeavesNothingInTheDirectoryThatItWasGiven) {
     const TemporaryDirectory directory;
 
