@@ -88,6 +88,19 @@ function(durable_library name)
   install(TARGETS ${target} EXPORT durable FILE_SET HEADERS)
 endfunction()
 
+# durable_test_objects(<name> SOURCES ... [LINK ...]): files that several test programs share.
+function(durable_test_objects name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK")
+  add_library(${name} OBJECT ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC
+    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE durable_warnings)
+  target_compile_options(${name} PRIVATE ${DURABLE_TEST_FLAGS})
+  target_compile_features(${name} PRIVATE cxx_std_23)
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  durable_precompile(${name} test)
+endfunction()
+
 # durable_program(<name> SOURCES ... [LINK ...]): an executable in bin/.
 function(durable_program name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK")

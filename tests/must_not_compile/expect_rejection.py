@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: expect_rejection.py <Clang|GNU> <compiler> <option>... <file.cpp>
+"""usage: expect_rejection.py <Clang|GNU> <compile_commands.json> <control.cpp> <file.cpp>
 
 The file holds a mistake between `#ifdef MISTAKE` and `#endif`, and the messages we promise:
 
@@ -7,19 +7,39 @@ The file holds a mistake between `#ifdef MISTAKE` and `#endif`, and the messages
     // expect(Clang): text      this one must
     // expect alone: text       the only error of every compiler: nothing hides it
 
-Compiled with -DMISTAKE it must be rejected with every promised text. A file is skipped for a
-compiler that it expects nothing of.
+Compiled with -DMISTAKE, otherwise as the build compiles the control, it must be rejected with every
+promised text. A file is skipped for a compiler that it expects nothing of.
 """
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
 SKIPPED = 77
 
 
-def main(compiler_id, *command):
-    path = command[-1]
+# Options of the build that name an output, and how many words they are.
+OUTPUTS = {"-c": 1, "-o": 2, "-MD": 1, "-MT": 2, "-MF": 2}
+
+
+def command_like(database, control):
+    """Where and how the build compiles the control, without its name and its outputs."""
+    with open(database, encoding="utf-8") as file:
+        entry = next(entry for entry in json.load(file) if entry["file"] == control)
+    words = [word for word in shlex.split(entry["command"]) if word != control]
+    if os.path.basename(words[0]) == "ccache":
+        del words[0]
+    kept = []
+    while words:
+        length = OUTPUTS.get(words[0], 0)
+        kept += words[:1] if length == 0 else []
+        del words[:max(length, 1)]
+    return entry["directory"], kept
+
+
+def main(compiler_id, database, control, path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     alone = re.findall(r"^// expect alone: (.+)$", text, re.M)
@@ -30,7 +50,10 @@ def main(compiler_id, *command):
         print(f"{path}: nothing is expected of {compiler_id}")
         return SKIPPED if expected else 1
 
-    done = subprocess.run([*command, "-DMISTAKE"], capture_output=True, text=True, check=False,
+    directory, command = command_like(database, control)
+    # Warnings are errors here whatever the preset says: some mistakes are rejected by a warning.
+    done = subprocess.run([*command, "-fsyntax-only", "-Werror", "-DMISTAKE", path], cwd=directory,
+                          capture_output=True, text=True, check=False,
                           env={**os.environ, "LC_ALL": "C"})
     if done.returncode == 0:
         print(f"{path}: the mistake compiles")
