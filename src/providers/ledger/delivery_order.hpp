@@ -12,6 +12,7 @@
 #include <durable/time.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -32,25 +33,27 @@ struct Arrival {
 // `messages` ascend by sequence number; arrival(message) -> Arrival.
 template <class Message, class ArrivalOf>
 void put_in_delivery_order(std::vector<Message>& messages, ArrivalOf&& arrival) {
-    const auto timers = std::stable_partition(
-        messages.begin(), messages.end(), [&](const Message& it) { return !arrival(it).timer; });
-    if (timers == messages.end()) {
+    const auto is_timer = [&](const Message& message) { return arrival(message).timer; };
+    if (std::ranges::none_of(messages, is_timer)) {
         return;
     }
-    std::sort(timers, messages.end(), [&](const Message& a, const Message& b) {
-        return arrival(a).before(arrival(b));
-    });
-    // Not std::merge: the times of the others need not ascend.
-    std::vector<Message> merged;
-    merged.reserve(messages.size());
-    auto other = messages.begin();
-    auto timer = timers;
-    while (other != timers && timer != messages.end()) {
-        merged.push_back(std::move(arrival(*timer).before(arrival(*other)) ? *timer++ : *other++));
+    std::vector<Message> timers;
+    std::vector<Message> others;
+    for (auto& message : messages) {
+        (is_timer(message) ? timers : others).push_back(std::move(message));
     }
-    std::move(other, timers, std::back_inserter(merged));
-    std::move(timer, messages.end(), std::back_inserter(merged));
-    messages = std::move(merged);
+    std::ranges::sort(
+        timers, [&](const Message& a, const Message& b) { return arrival(a).before(arrival(b)); });
+    // Not std::merge: the times of the others need not ascend.
+    messages.clear();
+    auto other = others.begin();
+    for (auto& timer : timers) {
+        while (other != others.end() && !arrival(timer).before(arrival(*other))) {
+            messages.push_back(std::move(*other++));
+        }
+        messages.push_back(std::move(timer));
+    }
+    std::move(other, others.end(), std::back_inserter(messages));
 }
 
 } // namespace durable::ledger
