@@ -37,13 +37,15 @@ std::shared_ptr<Provider> make_store(std::shared_ptr<Clock> clock) {
         return memory::open({.clock = std::move(clock)});
     }
     if (kind == "fs") {
-        return open_in_directory(
-            [&](const std::string& directory) { return fs::open(directory, {.clock = clock}); });
+        return open_in_directory([&](const std::string& directory) {
+            return fs::open(directory, {.clock = clock, .durability = Durability::process_crash});
+        });
     }
 #if DURABLE_SQLITE
     if (kind == "sqlite") {
         return open_in_directory([&](const std::string& directory) {
-            return sqlite::open(directory + "/store.db", {.clock = clock});
+            return sqlite::open(directory + "/store.db",
+                                {.clock = clock, .synchronous = sqlite::Synchronous::normal});
         });
     }
 #endif

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -44,16 +45,18 @@ void put_in_delivery_order(std::vector<Message>& messages, ArrivalOf&& arrival) 
     }
     std::ranges::sort(
         timers, [&](const Message& a, const Message& b) { return arrival(a).before(arrival(b)); });
-    // Not std::merge: the times of the others need not ascend.
+    // From the last to the first: a timer stands behind the last message that was there before it
+    // was due. (The times of the others need not ascend.)
     messages.clear();
-    auto other = others.begin();
-    for (auto& timer : timers) {
-        while (other != others.end() && !arrival(timer).before(arrival(*other))) {
+    auto other = others.rbegin();
+    for (auto& timer : std::views::reverse(timers)) {
+        while (other != others.rend() && !arrival(*other).before(arrival(timer))) {
             messages.push_back(std::move(*other++));
         }
         messages.push_back(std::move(timer));
     }
-    std::move(other, others.end(), std::back_inserter(messages));
+    std::move(other, others.rend(), std::back_inserter(messages));
+    std::ranges::reverse(messages);
 }
 
 } // namespace durable::ledger

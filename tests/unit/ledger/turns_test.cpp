@@ -269,8 +269,27 @@ TEST_F(Turns, ACancelledTimerDoesNotComeWhereverItStands) {
 
     const auto next = fetch();
     ASSERT_EQ(next->messages.size(), 2u);
-    EXPECT_EQ(std::get<work::TimerFired>(next->messages[0]).id, 4u);
-    EXPECT_EQ(std::get<work::TimerFired>(next->messages[1]).id, 6u);
+    EXPECT_EQ(std::get<work::TimerFired>(next->messages[0]).id, 6u);
+    EXPECT_EQ(std::get<work::TimerFired>(next->messages[1]).id, 4u);
+}
+
+TEST_F(Turns, P5_ATimerComesBehindWhatWasThereBeforeItWasDue) {
+    run_first_turn("a");
+    ASSERT_FALSE(send(timer_item("a", 2, to_epoch_ms(now.wall) + 3000)));
+    ASSERT_FALSE(send(raised_item("a", "delayed"), 5s));
+    pass(1s);
+    ASSERT_FALSE(send(raised_item("a", "in time")));
+    pass(3s);
+    ASSERT_FALSE(send(raised_item("a", "late")));
+    pass(1s);
+
+    const auto item = fetch();
+
+    ASSERT_EQ(item->messages.size(), 4u);
+    EXPECT_EQ(std::get<work::ExternalRaised>(item->messages[0]).data, "delayed");
+    EXPECT_EQ(std::get<work::ExternalRaised>(item->messages[1]).data, "in time");
+    EXPECT_EQ(std::get<work::TimerFired>(item->messages[2]).id, 2u);
+    EXPECT_EQ(std::get<work::ExternalRaised>(item->messages[3]).data, "late");
 }
 
 TEST_F(Turns, TimersOfAnotherExecutionOrInstanceAreNotCancelled) {

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <map>
 #include <set>
 #include <thread>
+#include <utility>
 #include <variant>
+#include <vector>
 
 namespace durable::validation {
 namespace {
@@ -32,10 +36,20 @@ class FiresTimersAsTheyWereMade final : public Mutant {
     Turn fetch_orchestration_item(const FetchOrchestration& request) override {
         auto turn = inner().fetch_orchestration_item(request);
         if (turn && *turn) {
-            std::ranges::stable_sort((*turn)->messages, {}, [](const WorkItem& item) {
-                const auto* timer = std::get_if<work::TimerFired>(&item);
-                return timer != nullptr ? timer->id : ~std::uint64_t{0};
-            });
+            std::map<std::uint64_t, WorkItem> timers;
+            std::vector<WorkItem> others;
+            for (auto& item : (*turn)->messages) {
+                if (const auto* timer = std::get_if<work::TimerFired>(&item)) {
+                    timers.emplace(timer->id, item);
+                } else {
+                    others.push_back(std::move(item));
+                }
+            }
+            (*turn)->messages.clear();
+            for (auto& [id, timer] : timers) {
+                (*turn)->messages.push_back(std::move(timer));
+            }
+            std::ranges::move(others, std::back_inserter((*turn)->messages));
         }
         return turn;
     }

@@ -118,23 +118,27 @@ class NaiveStore {
                           is_start(message.item);
                });
     }
-    // Before the first that came after it, as far as one of the two is a timer.
-    static auto place_for(const Message& added, const std::vector<const Message*>& order) {
-        const auto is_timer = [](const Message& message) {
-            return std::holds_alternative<work::TimerFired>(message.item);
+    // As they went in; a timer behind the last that was there before it was due.
+    static void put_in_order(std::vector<const Message*>& messages) {
+        std::vector<const Message*> timers;
+        std::erase_if(messages, [&](const Message* message) {
+            const auto timer = std::holds_alternative<work::TimerFired>(message->item);
+            if (timer) {
+                timers.push_back(message);
+            }
+            return timer;
+        });
+        const auto before = [](const Message* a, const Message* b) {
+            return std::tie(a->visible, a->seq) < std::tie(b->visible, b->seq);
         };
-        auto place = order.end();
-        while (place != order.begin()) {
-            const auto& other = **std::prev(place);
-            if (!is_timer(added) && !is_timer(other)) {
-                break;
+        std::ranges::sort(timers, before);
+        for (const auto* timer : timers) {
+            auto place = messages.end();
+            while (place != messages.begin() && !before(*std::prev(place), timer)) {
+                --place;
             }
-            if (std::tie(other.visible, other.seq) < std::tie(added.visible, added.seq)) {
-                break;
-            }
-            --place;
+            messages.insert(place, timer);
         }
-        return place;
     }
     OrchestrationItem lease(const std::string& id, const FetchOrchestration& request) {
         OrchestrationItem item{.instance = id, .execution_id = 1};
@@ -144,9 +148,10 @@ class NaiveStore {
             if (target_instance(message.item) == id && message.visible <= now()) {
                 message.token = item.lock_token;
                 item.attempt_count = std::max(item.attempt_count, ++message.attempts);
-                order.insert(place_for(message, order), &message);
+                order.push_back(&message);
             }
         }
+        put_in_order(order);
         for (const auto* message : order) {
             item.messages.push_back(message->item);
         }
