@@ -15,9 +15,10 @@ target_compile_options(durable_warnings INTERFACE
 set(library_pch <algorithm> <chrono> <expected> <functional> <map> <memory> <mutex> <optional>
                 <stop_token> <string> <variant> <vector> <nlohmann/json.hpp>)
 set(checks_pch ${library_pch})
+set(example_pch ${library_pch})
 set(test_pch ${library_pch} <set> <thread> <unordered_map> <gtest/gtest.h>)
 
-# durable_precompile(<target> library|checks|test): all targets of a kind are compiled alike and
+# durable_precompile(<target> library|checks|example|test): all targets of a kind are compiled alike and
 # share one header, built by a target of its own, so that nobody's extra options leak into it.
 function(durable_precompile target kind)
   if(NOT DURABLE_PCH)
@@ -36,7 +37,7 @@ function(durable_precompile target kind)
       $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
     if(kind STREQUAL test)
       target_link_libraries(${donor} PRIVATE GTest::gtest)
-    else()
+    elseif(NOT kind STREQUAL "example")
       set_target_properties(${donor} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()
     if(NOT kind STREQUAL library)
@@ -94,7 +95,7 @@ function(durable_test_objects name)
   add_library(${name} OBJECT ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC
     ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE durable_warnings)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE durable_warnings GTest::gtest)
   target_compile_options(${name} PRIVATE ${DURABLE_TEST_FLAGS})
   target_compile_features(${name} PRIVATE cxx_std_23)
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
