@@ -3,6 +3,7 @@
 #include "providers/sqlite/sqlite_error.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <sqlite3.h>
 
@@ -112,6 +113,51 @@ bool Connection::file_is_gone() const noexcept {
     int moved = 0;
     return sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
            moved != 0;
+}
+
+// ---- The write-ahead log
+
+// In place of SQLite's own hook for automatic checkpoints, which tells nobody.
+int Connection::note_commit(void* log, sqlite3* db, const char* name, int pages) {
+    auto* self = static_cast<Log*>(log);
+    self->pages = pages;
+    if (pages >= self->checkpoint_at) {
+        // As far as it gets without waiting; what fails here is tried again by the next commit.
+        (void)sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    }
+    return SQLITE_OK;
+}
+
+void Connection::checkpoint_every(int pages) {
+    log_.checkpoint_at = pages;
+    sqlite3_wal_hook(db_.get(), &note_commit, &log_);
+}
+
+sqlite3_file* Connection::log_file() {
+    sqlite3_file* file = nullptr;
+    const auto code = sqlite3_file_control(
+        db_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&file));
+    return code == SQLITE_OK && file != nullptr && file->pMethods != nullptr ? file : nullptr;
+}
+
+std::optional<std::int64_t> Connection::log_size() {
+    auto* file = log_file();
+    sqlite3_int64 size = 0;
+    if (file == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK) {
+        return std::nullopt;
+    }
+    return size;
+}
+
+bool Connection::extend_log(std::int64_t from, std::int64_t to) {
+    static constexpr std::array<char, 65'536> zeros{};
+    auto* file = log_file();
+    auto good = file != nullptr;
+    for (auto at = from; good && at < to; at += static_cast<std::int64_t>(zeros.size())) {
+        const auto size = std::min(to - at, static_cast<std::int64_t>(zeros.size()));
+        good = file->pMethods->xWrite(file, zeros.data(), static_cast<int>(size), at) == SQLITE_OK;
+    }
+    return good;
 }
 
 std::vector<std::string> Connection::statements() const {

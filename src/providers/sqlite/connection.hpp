@@ -20,6 +20,7 @@
 #include <vector>
 
 struct sqlite3;
+struct sqlite3_file;
 struct sqlite3_stmt;
 
 namespace durable::sqlite {
@@ -52,6 +53,17 @@ class Connection {
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] std::vector<std::string> statements() const; // the cached ones
 
+    // ---- The write-ahead log
+
+    // A commit that leaves so many pages in the log copies what it can into the database.
+    void checkpoint_every(int pages);
+    // How many pages the log had after the last commit of this connection.
+    [[nodiscard]] std::int64_t log_pages() const noexcept { return log_.pages; }
+    // The size of its file; nullopt: there is none.
+    [[nodiscard]] std::optional<std::int64_t> log_size();
+    // Makes the file longer, with zeros, where nobody else does; false: the disk refused.
+    [[nodiscard]] bool extend_log(std::int64_t from, std::int64_t to);
+
  private:
     friend class Query;
 
@@ -63,8 +75,15 @@ class Connection {
         void operator()(sqlite3* db) const noexcept;
     };
 
+    struct Log {
+        int pages = 0;
+        int checkpoint_at = 0;
+    };
+
     Connection(sqlite3* db, std::string path, Duration busy_timeout);
 
+    static int note_commit(void* log, sqlite3* db, const char* name, int pages);
+    [[nodiscard]] sqlite3_file* log_file();
     static int wait_while_busy(void* self, int tries);
     [[nodiscard]] Statement prepare(std::string_view sql, bool keep);
     void fail(int code);
@@ -75,6 +94,7 @@ class Connection {
     // By address: every text is a literal. nullptr while a query uses the statement.
     std::unordered_map<const char*, Statement> cache_;
     std::optional<Error> error_;
+    Log log_;
 };
 
 // A prepared statement in use. Texts must outlive it: they are not copied.

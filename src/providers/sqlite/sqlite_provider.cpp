@@ -38,7 +38,7 @@ Result<> set_up(Connection& db, const Options& options, const std::string& boot)
                                                         : "PRAGMA synchronous = NORMAL");
     db.execute("PRAGMA temp_store = MEMORY");
     db.execute("PRAGMA cache_size = -65536");
-    db.execute("PRAGMA wal_autocheckpoint = 4000");
+    db.checkpoint_every(4000);
     end_leases_of_earlier_boots(db, boot);
     if (auto error = db.take_error()) {
         return std::unexpected{*std::move(error)};

@@ -109,6 +109,9 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
     if (auto error = db.take_error()) {
         return error;
     }
+    if (options_.synchronous == Synchronous::full) {
+        log_reserve_.keep(db);
+    }
     Transaction tx{.db = db,
                    .random = *random_,
                    .unstarted_message_ttl =

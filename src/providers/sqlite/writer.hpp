@@ -10,6 +10,7 @@
 #include "base/mutex.hpp"
 #include "base/random.hpp"
 #include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/log_reserve.hpp"
 #include "providers/sqlite/transaction.hpp"
 
 #include <durable/result.hpp>
@@ -88,6 +89,7 @@ class Writer {
 
     Mutex connection_mutex_;
     const std::unique_ptr<Connection> connection_ DURABLE_GUARDED_BY(connection_mutex_);
+    LogReserve log_reserve_ DURABLE_GUARDED_BY(connection_mutex_);
     std::optional<Error> broken_ DURABLE_GUARDED_BY(connection_mutex_); // for good
     std::optional<Urgency> synchronous_ DURABLE_GUARDED_BY(connection_mutex_);
 };
