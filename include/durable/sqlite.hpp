@@ -18,7 +18,7 @@
 namespace durable::sqlite {
 
 enum class Synchronous : std::uint8_t {
-    full,   // what a call reported as done survives a power cut (Durability::power_loss)
+    full,   // what got out of the process survives a power cut (Durability::power_loss)
     normal, // it survives kill -9; a power cut may undo the latest calls (process_crash)
 };
 

@@ -160,6 +160,15 @@ bool Connection::extend_log(std::int64_t from, std::int64_t to) {
     return good;
 }
 
+void Connection::sync_log() {
+    auto* file = log_file();
+    const auto code =
+        file == nullptr ? SQLITE_IOERR_FSYNC : file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+    if (code != SQLITE_OK) {
+        set_error(to_error(code, sqlite3_errstr(code), path_));
+    }
+}
+
 std::vector<std::string> Connection::statements() const {
     std::vector<std::string> texts;
     texts.reserve(cache_.size());

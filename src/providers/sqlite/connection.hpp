@@ -63,6 +63,8 @@ class Connection {
     [[nodiscard]] std::optional<std::int64_t> log_size();
     // Makes the file longer, with zeros, where nobody else does; false: the disk refused.
     [[nodiscard]] bool extend_log(std::int64_t from, std::int64_t to);
+    // Returns when the disk has what was in the log at the time of the call.
+    void sync_log();
 
  private:
     friend class Query;

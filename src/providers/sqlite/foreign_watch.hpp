@@ -1,5 +1,6 @@
-// ForeignWatch: a thread that notices when another process has changed the file, while anybody
-// waits for that. SQLite has no notifications: it asks for the version of the data again and again.
+// ForeignWatch: a thread that looks around now and then, while there is a reason to: for what
+// another process has changed, while anybody waits for that (SQLite has no notifications: one has
+// to ask again and again), and for what is still to be written to the disk.
 
 #pragma once
 
@@ -18,11 +19,11 @@ class ForeignWatch {
     // Half of what a waiter may be late.
     static constexpr std::chrono::milliseconds interval{20};
 
-    // `look` compares and wakes; it answers false when nobody waits any more.
+    // `look` answers false when there is no more reason to.
     explicit ForeignWatch(std::function<bool()> look)
         : look_{std::move(look)}, thread_{[this](const std::stop_token& stop) { run(stop); }} {}
 
-    // Somebody waits.
+    // There is a reason to look, within the interval.
     void begin() {
         {
             const std::scoped_lock lock{mutex_};
@@ -37,14 +38,13 @@ class ForeignWatch {
  private:
     void run(const std::stop_token& stop) {
         std::unique_lock lock{mutex_};
-        while (wake_.wait(lock, stop, [this] { return watching_; })) {
+        while (wake_.wait(lock, stop, [this] { return watching_; }) && !stop.stop_requested()) {
+            (void)wake_.wait_for(lock, stop, interval, [] { return false; });
+            watching_ = false; // begin() may say otherwise while we look
             lock.unlock();
             const auto wanted = look_();
             lock.lock();
-            watching_ = wanted;
-            if (wanted) {
-                (void)wake_.wait_for(lock, stop, interval, [] { return false; });
-            }
+            watching_ = watching_ || wanted;
         }
     }
 

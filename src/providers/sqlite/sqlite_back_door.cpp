@@ -26,7 +26,7 @@ void ask_again(Transaction& tx, InstanceRow& row) {
 } // namespace
 
 Result<> SqliteProvider::corrupt_history(const std::string& instance) {
-    return carry_out("corrupt_history", Urgency::durable, [&](Transaction& tx) -> Result<> {
+    return carry_out("corrupt_history", Telling::once_durable, [&](Transaction& tx) -> Result<> {
         auto row = find_instance(tx.db, instance);
         if (row) {
             run(tx.db, "UPDATE history SET event = ?2 WHERE instance = ?1", row->id, damage);
@@ -42,7 +42,7 @@ Result<> SqliteProvider::corrupt_history(const std::string& instance) {
 Result<> SqliteProvider::corrupt_event(const std::string& instance,
                                        std::uint64_t execution_id,
                                        std::uint64_t event_id) {
-    return carry_out("corrupt_event", Urgency::durable, [&](Transaction& tx) -> Result<> {
+    return carry_out("corrupt_event", Telling::once_durable, [&](Transaction& tx) -> Result<> {
         auto row = find_instance(tx.db, instance);
         if (row) {
             run(tx.db,
@@ -64,25 +64,26 @@ Result<> SqliteProvider::corrupt_event(const std::string& instance,
 // As if the text had been damaged after it was queued: where the row stands was decided before.
 Result<> SqliteProvider::inject_orchestrator_row(const std::string& instance,
                                                  const std::string& text) {
-    return carry_out("inject_orchestrator_row", Urgency::durable, [&](Transaction& tx) -> Result<> {
-        const auto item = decode_work_item(text);
-        const auto good = item && !std::holds_alternative<work::ActivityExecute>(*item) &&
-                          target_instance(*item) == instance;
-        ledger::NewMessage message{.instance = instance, .text = text};
-        message.kind = good ? static_cast<std::uint8_t>(item->index())
-                            : ledger::kind_of<work::StartOrchestration>;
-        if (const auto* timer = good ? std::get_if<work::TimerFired>(&*item) : nullptr) {
-            message.visible_at = from_epoch_ms(timer->fire_at_ms);
-            message.execution_id = timer->execution_id;
-            message.timer_id = timer->id;
-        }
-        add_message(tx, message);
-        return {};
-    });
+    return carry_out(
+        "inject_orchestrator_row", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+            const auto item = decode_work_item(text);
+            const auto good = item && !std::holds_alternative<work::ActivityExecute>(*item) &&
+                              target_instance(*item) == instance;
+            ledger::NewMessage message{.instance = instance, .text = text};
+            message.kind = good ? static_cast<std::uint8_t>(item->index())
+                                : ledger::kind_of<work::StartOrchestration>;
+            if (const auto* timer = good ? std::get_if<work::TimerFired>(&*item) : nullptr) {
+                message.visible_at = from_epoch_ms(timer->fire_at_ms);
+                message.execution_id = timer->execution_id;
+                message.timer_id = timer->id;
+            }
+            add_message(tx, message);
+            return {};
+        });
 }
 
 Result<> SqliteProvider::inject_worker_row(const std::string& text) {
-    return carry_out("inject_worker_row", Urgency::durable, [&](Transaction& tx) -> Result<> {
+    return carry_out("inject_worker_row", Telling::once_durable, [&](Transaction& tx) -> Result<> {
         const auto item = decode_work_item(text);
         const auto* activity = item ? std::get_if<work::ActivityExecute>(&*item) : nullptr;
         ledger::NewWork added{.text = text};

@@ -32,10 +32,9 @@ void end_leases_of_earlier_boots(Connection& db, const std::string& boot) {
     db.execute("COMMIT");
 }
 
-Result<> set_up(Connection& db, const Options& options, const std::string& boot) {
+Result<> set_up(Connection& db, const std::string& boot) {
     DURABLE_TRY(migrate(db));
-    db.execute(options.synchronous == Synchronous::full ? "PRAGMA synchronous = FULL"
-                                                        : "PRAGMA synchronous = NORMAL");
+    db.execute("PRAGMA synchronous = NORMAL"); // syncs are LogSync's
     db.execute("PRAGMA temp_store = MEMORY");
     db.execute("PRAGMA cache_size = -65536");
     db.checkpoint_every(4000);
@@ -44,6 +43,15 @@ Result<> set_up(Connection& db, const Options& options, const std::string& boot)
         return std::unexpected{*std::move(error)};
     }
     return {};
+}
+
+Result<std::unique_ptr<LogSync>> open_log_sync(const std::string& path, const Options& options) {
+    DURABLE_TRY_ASSIGN(
+        auto observer,
+        Connection::open(path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout}));
+    auto made = std::make_unique<LogSync>(std::move(observer));
+    DURABLE_TRY(made->ensure(std::nullopt));
+    return made;
 }
 
 } // namespace
@@ -73,10 +81,19 @@ SqliteProvider::open(const std::string& path, Options options, Machine machine) 
     if (!connection) {
         return failed(std::move(connection).error(), operation);
     }
-    if (auto ready = set_up(**connection, options, boot); !ready) {
+    if (auto ready = set_up(**connection, boot); !ready) {
         return failed(std::move(ready).error(), operation);
     }
+    std::unique_ptr<LogSync> log_sync;
+    if (options.synchronous == Synchronous::full && path != memory_path) {
+        auto opened = open_log_sync(path, options);
+        if (!opened) {
+            return failed(std::move(opened).error(), operation);
+        }
+        log_sync = *std::move(opened);
+    }
     return std::make_shared<SqliteProvider>(*std::move(connection),
+                                            std::move(log_sync),
                                             path,
                                             options,
                                             machine.random ? std::move(machine.random)
@@ -84,6 +101,7 @@ SqliteProvider::open(const std::string& path, Options options, Machine machine) 
 }
 
 SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
+                               std::unique_ptr<LogSync> log_sync,
                                const std::string& path,
                                const Options& options,
                                std::shared_ptr<Random> random)
@@ -100,14 +118,18 @@ SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
               std::move(random),
               options,
               [this](const News& news) { waiting_.hear(news); }},
-      readers_{path, options} {
+      readers_{path, options},
+      log_sync_{std::move(log_sync)} {
     if (!in_memory_) {
         foreign_version_ = writer_.foreign_version().value_or(0);
-        foreign_.emplace([this] { return notice_others(); });
+        foreign_.emplace([this] { return look_around(); });
     }
 }
 
-SqliteProvider::~SqliteProvider() = default;
+SqliteProvider::~SqliteProvider() {
+    foreign_.reset();
+    (void)ensure_durable(std::nullopt); // nobody is left to be told
+}
 
 std::string SqliteProvider::version() const {
     return engine_version_text();
@@ -121,7 +143,12 @@ Durability SqliteProvider::durability() const noexcept {
                                                      : Durability::process_crash;
 }
 
-bool SqliteProvider::notice_others() {
+bool SqliteProvider::look_around() {
+    if (log_sync_) { // what nobody waits for gets to the disk, too
+        if (const auto version = read([](Connection&) {})) {
+            (void)ensure_durable(*version);
+        }
+    }
     const auto version = writer_.foreign_version();
     // An error is for the waiters to find: they look for themselves.
     if (!version || *version != foreign_version_) {
@@ -131,24 +158,56 @@ bool SqliteProvider::notice_others() {
     return !waiting_.empty();
 }
 
+Result<> SqliteProvider::ensure_durable(StoreVersion version) {
+    if (!log_sync_) {
+        return {};
+    }
+    auto done = log_sync_->ensure(version);
+    if (!done) {
+        writer_.give_up(done.error());
+    }
+    return done;
+}
+
 Result<>
-SqliteProvider::carry_out(std::string_view operation, Urgency urgency, Writer::Change change) {
-    auto done = writer_.apply(urgency, std::move(change));
+SqliteProvider::carry_out(std::string_view operation, Telling telling, Writer::Change change) {
+    StoreVersion made; // stays empty when the version does not tell that something changed
+    auto done = writer_.apply([&](Transaction& tx) {
+        const auto before = tx.counters.version();
+        auto changed = change(tx);
+        const auto after = tx.counters.version();
+        made = after == before ? std::nullopt : std::optional{after};
+        return changed;
+    });
+    if (done && telling == Telling::once_durable) {
+        done = ensure_durable(made);
+    } else if (done && log_sync_) {
+        foreign_->begin();
+    }
     if (!done) {
         return failed(std::move(done).error(), operation);
     }
     return {};
 }
 
-Result<> SqliteProvider::read(const std::function<void(Connection&)>& reader) {
-    return in_memory_ ? writer_.use(reader) : readers_.use(reader);
+Result<SqliteProvider::StoreVersion>
+SqliteProvider::read(const std::function<void(Connection&)>& reader) {
+    StoreVersion version;
+    const auto look = [&](Connection& db) {
+        if (log_sync_) {
+            version = store_version(db);
+        }
+        reader(db);
+    };
+    DURABLE_TRY(in_memory_ ? writer_.use(look) : readers_.use(look));
+    return version;
 }
 
 // ---- Turns
 
 Result<Look<TurnOffer>> SqliteProvider::try_fetch(const FetchOrchestration& request) {
     Look<TurnOffer> seen;
-    DURABLE_TRY(writer_.apply(Urgency::lazy, [&](Transaction& tx) -> Result<> {
+    DURABLE_TRY(writer_.apply([&](Transaction& tx) -> Result<> {
         seen.offer = fetch_turn(tx, request);
         seen.due = seen.offer ? std::nullopt : next_turn_due(tx);
         return {};
@@ -180,7 +239,7 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
 
 Result<> SqliteProvider::ack_orchestration_item(const TurnCommit& commit) {
     const auto prepared = prepare(commit);
-    return carry_out("ack_orchestration_item", Urgency::durable, [&](Transaction& tx) {
+    return carry_out("ack_orchestration_item", Telling::at_once, [&](Transaction& tx) {
         return commit_turn(tx, commit, prepared);
     });
 }
@@ -188,14 +247,14 @@ Result<> SqliteProvider::ack_orchestration_item(const TurnCommit& commit) {
 Result<> SqliteProvider::abandon_orchestration_item(const std::string& lock_token,
                                                     std::optional<Duration> delay,
                                                     bool ignore_attempt) {
-    return carry_out("abandon_orchestration_item", Urgency::lazy, [&](Transaction& tx) {
+    return carry_out("abandon_orchestration_item", Telling::at_once, [&](Transaction& tx) {
         return abandon_turn(tx, lock_token, delay, ignore_attempt);
     });
 }
 
 Result<> SqliteProvider::renew_orchestration_item_lock(const std::string& lock_token,
                                                        Duration extend_for) {
-    return carry_out("renew_orchestration_item_lock", Urgency::lazy, [&](Transaction& tx) {
+    return carry_out("renew_orchestration_item_lock", Telling::at_once, [&](Transaction& tx) {
         return renew_turn(tx, lock_token, extend_for);
     });
 }
@@ -214,7 +273,7 @@ Result<> SqliteProvider::append_with_execution(const std::string& instance,
     if (!made) {
         return failed(made.error(), operation);
     }
-    return carry_out(operation, Urgency::durable, [&](Transaction& tx) -> Result<> {
+    return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
         auto row = get_instance(tx, instance);
         DURABLE_TRY(append_events(tx, row.id, execution_id, *made));
         // A history can tell how an instance started.
@@ -234,7 +293,7 @@ Result<> SqliteProvider::enqueue_for_orchestrator(const WorkItem& item,
     if (!message) {
         return failed(std::move(message).error(), operation);
     }
-    return carry_out(operation, Urgency::durable, [&](Transaction& tx) -> Result<> {
+    return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
         message->visible_at =
             ledger::visible_at(item, tx.now.wall, delay.value_or(Duration::zero()));
         add_message(tx, *message);
@@ -250,16 +309,19 @@ Result<> SqliteProvider::enqueue_for_worker(const WorkItem& item) {
     if (!made) {
         return failed(made.error(), operation);
     }
-    return carry_out(operation, Urgency::durable, [&](Transaction& tx) -> Result<> {
+    return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
         add_work(tx, *made, get_instance(tx, made->activity.instance).id);
         return {};
     });
 }
 
-Result<Look<WorkLease>> SqliteProvider::try_fetch(const FetchWork& request) {
-    Look<WorkLease> seen;
-    DURABLE_TRY(writer_.apply(Urgency::lazy, [&](Transaction& tx) -> Result<> {
-        seen.offer = fetch_work(tx, request);
+Result<Look<SqliteProvider::Lease>> SqliteProvider::try_fetch(const FetchWork& request) {
+    Look<Lease> seen;
+    DURABLE_TRY(writer_.apply([&](Transaction& tx) -> Result<> {
+        seen.offer.reset();
+        if (auto lease = fetch_work(tx, request)) {
+            seen.offer = {.lease = *std::move(lease), .version = tx.counters.version()};
+        }
         seen.due = seen.offer ? std::nullopt : next_work_due(tx);
         return {};
     }));
@@ -270,22 +332,30 @@ Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork
     if (request.tags.mode() == TagFilter::Mode::none) {
         return std::nullopt;
     }
-    auto lease = waiting_.seek<WorkLease>(request, [&] { return try_fetch(request); });
-    if (!lease) {
-        return failed(std::move(lease).error(), "fetch_work_item");
+    constexpr std::string_view operation = "fetch_work_item";
+    auto taken = waiting_.seek<Lease>(request, [&] { return try_fetch(request); });
+    if (!taken) {
+        return failed(std::move(taken).error(), operation);
     }
-    return lease;
+    if (!*taken) {
+        return std::nullopt;
+    }
+    // The turn that made it must not be undone after it ran.
+    if (auto durable = ensure_durable((*taken)->version); !durable) {
+        return failed(std::move(durable).error(), operation);
+    }
+    return std::move((*taken)->lease);
 }
 
 Result<> SqliteProvider::ack_work_item(const std::string& lock_token,
                                        const std::optional<WorkItem>& completion) {
-    return carry_out("ack_work_item", Urgency::durable, [&](Transaction& tx) {
+    return carry_out("ack_work_item", Telling::at_once, [&](Transaction& tx) {
         return finish_work(tx, lock_token, completion);
     });
 }
 
 Result<> SqliteProvider::renew_work_item_lock(const std::string& lock_token, Duration extend_for) {
-    return carry_out("renew_work_item_lock", Urgency::lazy, [&](Transaction& tx) {
+    return carry_out("renew_work_item_lock", Telling::at_once, [&](Transaction& tx) {
         return renew_work(tx, lock_token, extend_for);
     });
 }
@@ -293,7 +363,7 @@ Result<> SqliteProvider::renew_work_item_lock(const std::string& lock_token, Dur
 Result<> SqliteProvider::abandon_work_item(const std::string& lock_token,
                                            std::optional<Duration> delay,
                                            bool ignore_attempt) {
-    return carry_out("abandon_work_item", Urgency::lazy, [&](Transaction& tx) {
+    return carry_out("abandon_work_item", Telling::at_once, [&](Transaction& tx) {
         return abandon_work(tx, lock_token, delay, ignore_attempt);
     });
 }
@@ -302,7 +372,7 @@ Result<std::uint64_t> SqliteProvider::renew_session_lock(const std::vector<std::
                                                          Duration extend_for,
                                                          Duration idle_timeout) {
     std::uint64_t renewed = 0;
-    DURABLE_TRY(carry_out("renew_session_lock", Urgency::lazy, [&](Transaction& tx) -> Result<> {
+    DURABLE_TRY(carry_out("renew_session_lock", Telling::at_once, [&](Transaction& tx) -> Result<> {
         renewed = renew_sessions(tx, owner_ids, extend_for, idle_timeout);
         return {};
     }));
@@ -312,7 +382,7 @@ Result<std::uint64_t> SqliteProvider::renew_session_lock(const std::vector<std::
 Result<std::uint64_t> SqliteProvider::cleanup_orphaned_sessions(Duration) {
     std::uint64_t forgotten = 0;
     DURABLE_TRY(
-        carry_out("cleanup_orphaned_sessions", Urgency::lazy, [&](Transaction& tx) -> Result<> {
+        carry_out("cleanup_orphaned_sessions", Telling::at_once, [&](Transaction& tx) -> Result<> {
             forgotten = forget_sessions(tx);
             return {};
         }));

@@ -4,6 +4,7 @@
 
 #include "base/random.hpp"
 #include "providers/sqlite/foreign_watch.hpp"
+#include "providers/sqlite/log_sync.hpp"
 #include "providers/sqlite/readers.hpp"
 #include "providers/sqlite/turns.hpp"
 #include "providers/sqlite/waiting.hpp"
@@ -13,6 +14,10 @@
 #include <durable/provider_admin.hpp>
 #include <durable/sqlite.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +37,9 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     [[nodiscard]] static Result<std::shared_ptr<SqliteProvider>>
     open(const std::string& path, Options options, Machine machine = {});
 
+    // `log_sync` may be nullptr.
     SqliteProvider(std::unique_ptr<Connection> connection,
+                   std::unique_ptr<LogSync> log_sync,
                    const std::string& path,
                    const Options& options,
                    std::shared_ptr<Random> random);
@@ -118,36 +125,52 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
                                                    const std::string& text);
     [[nodiscard]] Result<> inject_worker_row(const std::string& text);
     [[nodiscard]] Result<std::uint32_t> max_attempt_count(const std::string& instance);
+    // How many threads sleep in a fetch or a watch.
+    [[nodiscard]] std::size_t sleepers() const { return waiting_.asleep(); }
     // Lends the connection that writes.
     [[nodiscard]] Result<> inspect(const std::function<void(Connection&)>& user) {
         return writer_.use(user);
     }
 
  private:
-    using Urgency = Writer::Urgency;
+    // When the caller is told.
+    enum class Telling : std::uint8_t {
+        once_durable, // when the disk has it, as far as the store promises
+        at_once,      // others will wait for the disk before anything that depends on it gets out
+    };
 
     [[nodiscard]] Result<>
-    carry_out(std::string_view operation, Urgency urgency, Writer::Change change);
-    [[nodiscard]] Result<> read(const std::function<void(Connection&)>& reader);
+    carry_out(std::string_view operation, Telling telling, Writer::Change change);
+    // As far as the store promises, the store of this version is on the disk afterwards, or
+    // everything that was committed so far.
+    using StoreVersion = std::optional<std::uint64_t>;
+    [[nodiscard]] Result<> ensure_durable(StoreVersion version);
+    // Reads the newest state, on the disk or not, and tells its version.
+    [[nodiscard]] Result<StoreVersion> read(const std::function<void(Connection&)>& reader);
     template <class Looking>
     auto look(std::string_view operation, Looking&& looking);
 
     [[nodiscard]] Result<Look<TurnOffer>> try_fetch(const FetchOrchestration& request);
-    [[nodiscard]] Result<Look<WorkLease>> try_fetch(const FetchWork& request);
+    struct Lease {
+        WorkLease lease;
+        std::uint64_t version = 0; // of the store that it was found in
+    };
+    [[nodiscard]] Result<Look<Lease>> try_fetch(const FetchWork& request);
     [[nodiscard]] Result<std::vector<HistoryEvent>>
     read_events(const std::string& instance,
                 std::optional<std::uint64_t> execution_id,
                 std::string_view operation);
     [[nodiscard]] Result<> expire_now(std::string_view operation);
-    [[nodiscard]] bool notice_others(); // ForeignWatch
+    [[nodiscard]] bool look_around(); // ForeignWatch
 
     const bool in_memory_;
     const Options options_;
     Waiting waiting_;
     Writer writer_;
     Readers readers_;
-    std::int64_t foreign_version_ = 0;    // of the thread that watches
-    std::optional<ForeignWatch> foreign_; // last: its thread uses everything above
+    const std::unique_ptr<LogSync> log_sync_; // nullptr: no promise needs one
+    std::int64_t foreign_version_ = 0;        // of the thread that watches
+    std::optional<ForeignWatch> foreign_;     // last: its thread uses everything above
 };
 
 } // namespace durable::sqlite

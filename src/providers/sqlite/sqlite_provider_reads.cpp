@@ -46,8 +46,12 @@ auto SqliteProvider::look(std::string_view operation, Looking&& looking) {
     using Answer = decltype(looking(std::declval<Connection&>()));
     using Told = std::conditional_t<is_result<Answer>, Answer, Result<Answer>>;
     std::optional<Answer> answer;
-    if (auto done = read([&](Connection& db) { answer.emplace(looking(db)); }); !done) {
-        return Told{failed(std::move(done).error(), operation)};
+    const auto version = read([&](Connection& db) { answer.emplace(looking(db)); });
+    if (!version) {
+        return Told{failed(version.error(), operation)};
+    }
+    if (auto durable = ensure_durable(*version); !durable) {
+        return Told{failed(std::move(durable).error(), operation)};
     }
     if constexpr (is_result<Answer>) {
         if (!*answer) {
@@ -113,10 +117,23 @@ SqliteProvider::get_instance_stats(const std::string& instance) {
 }
 
 Result<InstanceState> SqliteProvider::watch_instance(const WatchInstance& request) {
-    return waiting_.watch(request, [&] {
-        return look("watch_instance",
-                    [&](Connection& db) { return state_of(db, request.instance); });
+    constexpr std::string_view operation = "watch_instance";
+    StoreVersion version;
+    auto state = waiting_.watch(request, [&]() -> Result<InstanceState> {
+        InstanceState seen;
+        DURABLE_TRY_ASSIGN(version,
+                           read([&](Connection& db) { seen = state_of(db, request.instance); }));
+        return seen;
     });
+    if (state) {
+        if (auto durable = ensure_durable(version); !durable) {
+            state = std::unexpected{std::move(durable).error()};
+        }
+    }
+    if (!state) {
+        return failed(std::move(state).error(), operation);
+    }
+    return state;
 }
 
 Result<std::vector<std::string>> SqliteProvider::list_instances() {
@@ -152,7 +169,7 @@ Result<ExecutionInfo> SqliteProvider::get_execution_info(const std::string& inst
 // What is counted below includes messages that have waited too long since anybody looked, and
 // leases that have run out.
 Result<> SqliteProvider::expire_now(std::string_view operation) {
-    return carry_out(operation, Urgency::lazy, [](Transaction& tx) -> Result<> {
+    return carry_out(operation, Telling::at_once, [](Transaction& tx) -> Result<> {
         expire_messages(tx);
         return {};
     });
@@ -191,18 +208,19 @@ Result<InstanceTree> SqliteProvider::get_instance_tree(const std::string& instan
 Result<DeleteInstanceResult> SqliteProvider::delete_instance(const std::string& instance,
                                                              bool force) {
     DeleteInstanceResult deleted;
-    DURABLE_TRY(carry_out("delete_instance", Urgency::durable, [&](Transaction& tx) -> Result<> {
-        DURABLE_TRY_ASSIGN(deleted, delete_tree(tx, instance, force));
-        return {};
-    }));
+    DURABLE_TRY(
+        carry_out("delete_instance", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+            DURABLE_TRY_ASSIGN(deleted, delete_tree(tx, instance, force));
+            return {};
+        }));
     return deleted;
 }
 
 Result<DeleteInstanceResult>
 SqliteProvider::delete_instances_atomic(const std::vector<std::string>& instances, bool force) {
     DeleteInstanceResult deleted;
-    DURABLE_TRY(
-        carry_out("delete_instances_atomic", Urgency::durable, [&](Transaction& tx) -> Result<> {
+    DURABLE_TRY(carry_out(
+        "delete_instances_atomic", Telling::once_durable, [&](Transaction& tx) -> Result<> {
             DURABLE_TRY_ASSIGN(deleted, delete_instances(tx, instances, force));
             return {};
         }));
@@ -216,8 +234,8 @@ Result<DeleteInstanceResult> SqliteProvider::delete_instance_bulk(const Instance
         some.limit = std::min(left, most_at_once);
         std::uint32_t roots = 0;
         DeleteInstanceResult deleted;
-        DURABLE_TRY(
-            carry_out("delete_instance_bulk", Urgency::durable, [&](Transaction& tx) -> Result<> {
+        DURABLE_TRY(carry_out(
+            "delete_instance_bulk", Telling::once_durable, [&](Transaction& tx) -> Result<> {
                 const auto matching = deletable_roots(tx.db, some);
                 roots = static_cast<std::uint32_t>(matching.size());
                 deleted = {};
@@ -236,10 +254,11 @@ Result<DeleteInstanceResult> SqliteProvider::delete_instance_bulk(const Instance
 Result<PruneResult> SqliteProvider::prune_executions(const std::string& instance,
                                                      const PruneOptions& options) {
     PruneResult pruned;
-    DURABLE_TRY(carry_out("prune_executions", Urgency::durable, [&](Transaction& tx) -> Result<> {
-        DURABLE_TRY_ASSIGN(pruned, prune(tx, instance, options));
-        return {};
-    }));
+    DURABLE_TRY(
+        carry_out("prune_executions", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+            DURABLE_TRY_ASSIGN(pruned, prune(tx, instance, options));
+            return {};
+        }));
     return pruned;
 }
 
@@ -253,7 +272,7 @@ Result<PruneResult> SqliteProvider::prune_executions_bulk(const InstanceFilter& 
         const auto some = left.first(std::min<std::size_t>(left.size(), most_at_once));
         left = left.subspan(some.size());
         PruneResult pruned;
-        DURABLE_TRY(carry_out(operation, Urgency::durable, [&](Transaction& tx) -> Result<> {
+        DURABLE_TRY(carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
             pruned = {};
             for (const auto& instance : some) {
                 const auto one = prune(tx, instance, options);

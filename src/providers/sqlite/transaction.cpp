@@ -40,4 +40,10 @@ void save_counters(Connection& db, const Counters& counters) {
         counters.expired);
 }
 
+std::optional<std::uint64_t> store_version(Connection& db) {
+    const auto version = find_integer(
+        db, "SELECT next_seq + next_instance + next_number + revision FROM store WHERE id = 1");
+    return version ? std::optional{static_cast<std::uint64_t>(*version)} : std::nullopt;
+}
+
 } // namespace durable::sqlite

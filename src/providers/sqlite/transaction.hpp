@@ -32,10 +32,18 @@ struct Counters {
     std::uint64_t quarantined = 0;
     std::uint64_t expired = 0;
     bool operator==(const Counters&) const = default;
+
+    // Grows with everything that is queued and with every turn; leases and attempts do not count.
+    [[nodiscard]] std::uint64_t version() const noexcept {
+        return next_seq + next_instance + next_number + revision;
+    }
 };
 
 [[nodiscard]] Counters load_counters(Connection& db);
 void save_counters(Connection& db, const Counters& counters);
+
+// Counters::version() of what the connection sees.
+[[nodiscard]] std::optional<std::uint64_t> store_version(Connection& db);
 
 // What a committed change may end somebody's wait for.
 struct News {

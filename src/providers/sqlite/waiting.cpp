@@ -43,6 +43,11 @@ bool Waiting::empty() const {
     return nobody();
 }
 
+std::size_t Waiting::asleep() const {
+    const MutexLock lock{mutex_};
+    return asleep_;
+}
+
 void Waiting::note_arrival(bool first) {
     if (first && occupied_) {
         occupied_();
@@ -125,7 +130,9 @@ void Waiting::watch_loop(const WatchInstance& request,
         const MutexLock lock{mutex_};
         while (!self.called && clock_->steady() < deadline && !request.stop.stop_requested()) {
             self.asleep = &sleeper;
+            ++asleep_;
             sleeper.sleep(lock, deadline - clock_->steady());
+            --asleep_;
             self.asleep = nullptr;
         }
         over = !self.called;

@@ -13,6 +13,7 @@
 #include <durable/time.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,6 +48,7 @@ class Waiting {
     void hear(const News& news) DURABLE_EXCLUDES(mutex_);
     void wake_all() DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] bool empty() const DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] std::size_t asleep() const DURABLE_EXCLUDES(mutex_); // how many
 
  private:
     template <class Request>
@@ -93,6 +95,7 @@ class Waiting {
     Seekers<FetchWork> work_ DURABLE_GUARDED_BY(mutex_);
     std::unordered_multimap<std::string, Watcher*> watchers_ DURABLE_GUARDED_BY(mutex_);
     std::vector<Sleeper*> to_wake_ DURABLE_GUARDED_BY(mutex_);
+    std::size_t asleep_ DURABLE_GUARDED_BY(mutex_) = 0;
     std::uint64_t jumps_ DURABLE_GUARDED_BY(mutex_) = 0; // of the clock, by hand
     std::shared_ptr<void> on_jump_;                      // last: destroyed first
 };
@@ -170,7 +173,9 @@ bool Waiting::sleep(Seeker<Request>& self,
         }
         if (const auto steady = clock_->steady(); steady < self.wakes_at) {
             self.asleep = &sleeper;
+            ++asleep_;
             sleeper.sleep(lock, self.wakes_at - steady);
+            --asleep_;
         }
     }
     others.look_again(self);

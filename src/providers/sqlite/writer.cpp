@@ -12,7 +12,7 @@ namespace durable::sqlite {
 
 namespace {
 
-// More would keep the first ones waiting for long; fewer syncs than one in so many gain nothing.
+// More would keep the first ones waiting for long and gain nothing.
 constexpr std::size_t largest_batch = 512;
 
 } // namespace
@@ -30,8 +30,8 @@ Writer::Writer(std::unique_ptr<Connection> connection,
 
 Writer::~Writer() = default;
 
-Result<> Writer::apply(Urgency urgency, Change change) {
-    Job job{.urgency = urgency, .change = std::move(change)};
+Result<> Writer::apply(Change change) {
+    Job job{.change = std::move(change)};
     {
         std::unique_lock lock{queue_mutex_};
         waiting_.push_back(&job);
@@ -102,10 +102,7 @@ void Writer::run_batch(const std::vector<Job*>& batch) {
 // One transaction. An error: nothing of it happened.
 std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news) {
     auto& db = *connection_;
-    const auto durable =
-        std::ranges::any_of(batch, [](const Job* job) { return job->urgency == Urgency::durable; });
-    set_synchronous(durable ? Urgency::durable : Urgency::lazy);
-    db.execute("BEGIN IMMEDIATE");
+    run(db, "BEGIN IMMEDIATE");
     if (auto error = db.take_error()) {
         return error;
     }
@@ -162,16 +159,10 @@ void Writer::roll_back() {
     }
 }
 
-// Without a sync a commit survives the process but not the machine. The next commit with one makes
-// it durable, too: the log is synced as a whole.
-void Writer::set_synchronous(Urgency urgency) {
-    if (options_.synchronous == Synchronous::normal) {
-        urgency = Urgency::lazy;
-    }
-    if (synchronous_ != urgency) {
-        connection_->execute(urgency == Urgency::durable ? "PRAGMA synchronous = FULL"
-                                                         : "PRAGMA synchronous = NORMAL");
-        synchronous_ = urgency;
+void Writer::give_up(const Error& reason) {
+    const MutexLock lock{connection_mutex_};
+    if (!broken_) {
+        broken_ = reason;
     }
 }
 

@@ -2,8 +2,7 @@
 //
 // Whoever finds nobody at work takes everything that waits and makes one transaction of it, with
 // one savepoint per call, so that a refused call is undone alone. Calls that arrive meanwhile wait
-// for the next one: a sync of the disk serves as many calls as arrived during the one before. A
-// single caller pays no hand-over between threads.
+// for the next one. A single caller pays no hand-over between threads.
 
 #pragma once
 
@@ -34,12 +33,6 @@ class Writer {
     // Hears what was committed, before the callers do, from the thread that committed.
     using Listener = std::function<void(const News&)>;
 
-    // How much of a change must be on the disk before the caller is told.
-    enum class Urgency : std::uint8_t {
-        durable, // as much as the store promises
-        lazy,    // nothing: it must only survive the process (leases, attempts)
-    };
-
     Writer(std::unique_ptr<Connection> connection,
            std::shared_ptr<Clock> clock,
            std::shared_ptr<Random> random,
@@ -49,9 +42,12 @@ class Writer {
     Writer& operator=(const Writer&) = delete;
     ~Writer();
 
-    // Runs the change in a transaction and returns when that is committed. An error of the change
-    // undoes it alone.
-    [[nodiscard]] Result<> apply(Urgency urgency, Change change);
+    // Runs the change in a transaction and returns when that is committed, though not yet on the
+    // disk. An error of the change undoes it alone.
+    [[nodiscard]] Result<> apply(Change change);
+
+    // From now on every call fails.
+    void give_up(const Error& reason) DURABLE_EXCLUDES(connection_mutex_);
 
     // Lends the connection, outside any transaction.
     [[nodiscard]] Result<> use(const std::function<void(Connection&)>& user)
@@ -62,7 +58,6 @@ class Writer {
 
  private:
     struct Job {
-        Urgency urgency;
         Change change;
         Result<> result{};
         std::condition_variable turned; // done, or its caller's turn to lead
@@ -75,7 +70,6 @@ class Writer {
     [[nodiscard]] std::optional<Error> attempt(const std::vector<Job*>& batch, News& news)
         DURABLE_REQUIRES(connection_mutex_);
     void run_job(Job& job, Transaction& tx) DURABLE_REQUIRES(connection_mutex_);
-    void set_synchronous(Urgency urgency) DURABLE_REQUIRES(connection_mutex_);
     void roll_back() DURABLE_REQUIRES(connection_mutex_);
 
     const std::shared_ptr<Clock> clock_;
@@ -91,7 +85,6 @@ class Writer {
     const std::unique_ptr<Connection> connection_ DURABLE_GUARDED_BY(connection_mutex_);
     LogReserve log_reserve_ DURABLE_GUARDED_BY(connection_mutex_);
     std::optional<Error> broken_ DURABLE_GUARDED_BY(connection_mutex_); // for good
-    std::optional<Urgency> synchronous_ DURABLE_GUARDED_BY(connection_mutex_);
 };
 
 } // namespace durable::sqlite

@@ -6,8 +6,12 @@
 
 #include <durable/memory.hpp>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace durable::sqlite {
@@ -114,6 +118,7 @@ class SqliteFaults : public SqliteTest {
     void expect_all_or_nothing(Fault fault) {
         const auto states = expected();
         FaultyVfs vfs;
+        const FaultyVfs calm; // never fails, and does not wait for the machine's disk
         std::uint64_t calls = 1;
         for (std::uint64_t call = 1; call <= calls && !HasFailure(); ++call) {
             const TemporaryDirectory own;
@@ -123,7 +128,7 @@ class SqliteFaults : public SqliteTest {
             const auto [done, error] = play(vfs);
             calls = error ? std::max(calls, call + 1) : vfs.calls();
 
-            const auto reopened = try_open();
+            const auto reopened = try_open({.vfs = calm.name()});
             ASSERT_TRUE(reopened) << reopened.error().text();
             const auto seen = observe(**reopened);
             // The call that was refused may have been kept nevertheless when the fault came after
@@ -149,6 +154,68 @@ TEST_F(SqliteFaults, ADiskThatIsFullAtAnyCallLosesNothing) {
 
 TEST_F(SqliteFaults, AProcessThatEndsAtAnyCallLosesNothing) {
     expect_all_or_nothing(Fault::crash);
+}
+
+// The end of a turn or of an activity is reported before it is on the disk. What depends on it
+// waits for the disk: an activity that is handed out, and whatever tells the world something.
+TEST_F(SqliteFaults, APowerCutAtAnyCallLosesNothingThatGotOut) {
+    const auto states = expected();
+    //                                       send fetch commit take finish remove
+    constexpr std::array<std::size_t, 7> kept{0, 1, 1, 1, 4, 4, 6};
+    FaultyVfs vfs;
+    const FaultyVfs calm;
+    std::uint64_t calls = 1;
+    for (std::uint64_t call = 1; call <= calls && !HasFailure(); ++call) {
+        const TemporaryDirectory own;
+        path = own.path() + "/store.db";
+        vfs.set_fault(call, Fault::crash);
+
+        const auto [done, error] = play(vfs);
+        calls = error ? std::max(calls, call + 1) : vfs.calls();
+        vfs.cut_power();
+
+        const auto reopened = try_open({.vfs = calm.name()});
+        ASSERT_TRUE(reopened) << reopened.error().text();
+        const auto seen = observe(**reopened);
+        const auto first = states.begin() + static_cast<std::ptrdiff_t>(kept.at(done));
+        const auto last = states.begin() + static_cast<std::ptrdiff_t>(done) + (error ? 1 : 0);
+        EXPECT_NE(std::find(first, std::next(last), seen), std::next(last))
+            << "call " << call << ", done " << done << ", error "
+            << (error ? error->text() : "none") << "\nexpected " << *first << "\n      or " << *last
+            << "\nfound    " << seen;
+    }
+    EXPECT_GT(calls, 50U) << "the script does too little";
+}
+
+TEST_F(SqliteFaults, TheEndOfATurnOrActivityDoesNotWaitForTheDisk) {
+    FaultyVfs vfs;
+    const auto store = SqliteProvider::open(path, {.clock = clock, .vfs = vfs.name()}).value();
+    const auto steps = script();
+    constexpr std::array<bool, 5> waits{true, false, false, true, false};
+    State state;
+    for (std::size_t step = 0; step < waits.size(); ++step) {
+        vfs.hold_syncs(!waits.at(step));
+        ASSERT_TRUE(steps[step](*store, state));
+        EXPECT_TRUE(vfs.hold_syncs(false)) << "step " << step << " waited for the disk";
+    }
+}
+
+TEST_F(SqliteFaults, WhatNobodyWaitsForGetsToTheDiskToo) {
+    FaultyVfs vfs;
+    const auto store = SqliteProvider::open(path, {.clock = clock, .vfs = vfs.name()}).value();
+    const auto steps = script();
+    State state;
+    ASSERT_TRUE(steps[0](*store, state));
+    ASSERT_TRUE(steps[1](*store, state));
+    const auto before = vfs.syncs();
+
+    ASSERT_TRUE(steps[2](*store, state));
+
+    const auto limit = system_clock()->steady() + std::chrono::seconds{20};
+    while (vfs.syncs() == before && system_clock()->steady() < limit) {
+        std::this_thread::yield();
+    }
+    EXPECT_GT(vfs.syncs(), before);
 }
 
 TEST_F(SqliteFaults, AFileThatCannotBeWrittenIsReported) {

@@ -1,6 +1,10 @@
 #include "unit/sqlite/faulty_vfs.hpp"
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 
 namespace durable::sqlite {
 
@@ -11,6 +15,7 @@ struct FaultyFile {
     sqlite3_file base;
     FaultyVfs* vfs;
     sqlite3_file* real;
+    const char* path; // nullptr: a temporary file
 };
 
 FaultyFile& mine(sqlite3_file* file) {
@@ -40,9 +45,16 @@ int truncate(sqlite3_file* file, sqlite3_int64 size) {
     return code != SQLITE_OK ? code : of(file).xTruncate(real(file), size);
 }
 
-int sync(sqlite3_file* file, int flags) {
+// Not a real sync: the machine goes on, and the test would wait for its disk.
+int sync(sqlite3_file* file, int) {
     const auto code = mine(file).vfs->next_call(SQLITE_IOERR_FSYNC, false);
-    return code != SQLITE_OK ? code : of(file).xSync(real(file), flags);
+    if (code == SQLITE_OK) {
+        mine(file).vfs->begin_sync();
+        if (mine(file).path != nullptr) {
+            mine(file).vfs->remember(mine(file).path, real(file));
+        }
+    }
+    return code;
 }
 
 int close(sqlite3_file* file) {
@@ -98,8 +110,12 @@ FaultyVfs::FaultyVfs()
     vfs_.xOpen = &open;
     vfs_.xDelete = [](sqlite3_vfs* vfs, const char* path, int sync_directory) {
         auto* self = static_cast<FaultyVfs*>(vfs->pAppData);
-        return self->crashed_ ? SQLITE_IOERR_DELETE
-                              : self->real_->xDelete(self->real_, path, sync_directory);
+        if (self->crashed_) {
+            return SQLITE_IOERR_DELETE;
+        }
+        const std::scoped_lock lock{self->mutex_};
+        self->synced_.erase(path);
+        return self->real_->xDelete(self->real_, path, sync_directory);
     };
     vfs_.xAccess = [](sqlite3_vfs* vfs, const char* path, int flags, int* result) {
         auto* self = static_cast<FaultyVfs*>(vfs->pAppData);
@@ -121,6 +137,40 @@ void FaultyVfs::set_fault(std::uint64_t call, Fault fault) {
     fault_ = fault;
     fault_at_ = call;
     crashed_ = false;
+}
+
+bool FaultyVfs::hold_syncs(bool hold) {
+    const std::scoped_lock lock{mutex_};
+    held_ = hold;
+    released_.notify_all();
+    return !std::exchange(waited_too_long_, false);
+}
+
+void FaultyVfs::begin_sync() {
+    constexpr std::chrono::seconds very_long{5};
+    std::unique_lock lock{mutex_};
+    if (!released_.wait_for(lock, very_long, [&] { return !held_; })) {
+        waited_too_long_ = true;
+    }
+}
+
+void FaultyVfs::remember(const std::string& path, sqlite3_file* file) {
+    ++syncs_;
+    const std::scoped_lock lock{mutex_};
+    sqlite3_int64 size = 0;
+    file->pMethods->xFileSize(file, &size);
+    auto& content = synced_[path];
+    content.resize(static_cast<std::size_t>(size));
+    file->pMethods->xRead(file, content.data(), static_cast<int>(size), 0);
+}
+
+void FaultyVfs::cut_power() {
+    const std::scoped_lock lock{mutex_};
+    for (const auto& [path, content] : synced_) {
+        std::ofstream{path, std::ios::binary | std::ios::trunc} << content;
+        std::filesystem::remove(path + "-shm"); // is memory
+    }
+    synced_.clear();
 }
 
 int FaultyVfs::next_call(int error, bool writes) {
@@ -148,12 +198,17 @@ int FaultyVfs::open(
     auto* self = static_cast<FaultyVfs*>(vfs->pAppData);
     auto& opened = mine(file);
     opened.vfs = self;
+    opened.path = name;
     // NOLINTNEXTLINE: the place behind ours that szOsFile has made room for
     opened.real = reinterpret_cast<sqlite3_file*>(&opened + 1);
     if (self->read_only_ && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
         flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
     }
     const auto code = self->real_->xOpen(self->real_, name, opened.real, flags, out_flags);
+    if (code == SQLITE_OK && name != nullptr) {
+        const std::scoped_lock lock{self->mutex_};
+        self->synced_.try_emplace(name); // nothing of it, so far
+    }
     opened.base.pMethods = opened.real->pMethods != nullptr ? &methods : nullptr;
     return code;
 }

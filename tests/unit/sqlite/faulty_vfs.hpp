@@ -1,12 +1,16 @@
 // FaultyVfs: SQLite's door to the disk, with a disk behind it that fails at a chosen call.
 //
 // Reads, writes, syncs and truncations are counted, over all files and connections. Everything
-// else passes. After a crash nothing reaches the disk any more, as if the process were gone.
+// else passes. After a crash nothing reaches the disk any more, as if the process were gone. After
+// a power cut the files are as they were when they were last synced.
 
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include <sqlite3.h>
@@ -24,12 +28,23 @@ class FaultyVfs {
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
+    [[nodiscard]] std::uint64_t syncs() const noexcept { return syncs_; }
 
     // The call with this number, counted from 1 on, meets the fault; 0: none does.
     void set_fault(std::uint64_t call, Fault fault);
     // Files are opened as if they could not be written.
     void set_read_only(bool read_only) noexcept { read_only_ = read_only; }
 
+    // Whoever syncs waits until this is called with false, or for a very long time. False: somebody
+    // has waited that long.
+    bool hold_syncs(bool hold);
+    // Takes from the files, which nobody has open any more, what was not synced.
+    void cut_power();
+
+    // For the file methods: waits while syncs are held.
+    void begin_sync();
+    // For the file methods: what a file holds now is on the disk.
+    void remember(const std::string& path, sqlite3_file* file);
     // For the file methods: the code to answer instead of doing it, or SQLITE_OK. `error` is what
     // this kind of call says when it fails.
     [[nodiscard]] int next_call(int error, bool writes);
@@ -42,10 +57,16 @@ class FaultyVfs {
     sqlite3_vfs* real_ = nullptr;
     std::string name_;
     std::atomic<std::uint64_t> calls_ = 0;
+    std::atomic<std::uint64_t> syncs_ = 0;
     std::atomic<std::uint64_t> fault_at_ = 0;
     std::atomic<Fault> fault_ = Fault::fails;
     std::atomic<bool> crashed_ = false;
     std::atomic<bool> read_only_ = false;
+    std::mutex mutex_;
+    std::map<std::string, std::string> synced_; // by path; guarded by mutex_, like what follows
+    std::condition_variable released_;
+    bool held_ = false;
+    bool waited_too_long_ = false;
 };
 
 } // namespace durable::sqlite

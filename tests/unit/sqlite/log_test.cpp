@@ -30,15 +30,17 @@ class SqliteLog : public SqliteTest {
     }
 };
 
-TEST_F(SqliteLog, ACommitWritesOverWhatWasWrittenBefore) {
+TEST_F(SqliteLog, CommitsSeldomMakeItLonger) {
     const auto store = open_full();
     send(*store, 1);
-    const auto before = log_size();
-
-    send(*store, 4);
-
-    EXPECT_GE(before, 1U << 18U);
-    EXPECT_EQ(log_size(), before) << "a commit that makes the file longer takes longer itself";
+    ASSERT_GE(log_size(), 1U << 18U);
+    int changes = 0;
+    for (int round = 0; round < 50; ++round) {
+        const auto before = log_size();
+        send(*store, 1);
+        changes += log_size() == before ? 0 : 1;
+    }
+    EXPECT_LE(changes, 4) << "a commit that makes the file longer takes longer itself";
 }
 
 TEST_F(SqliteLog, IsLongerThanWhatIsWrittenHoweverMuchThatIs) {

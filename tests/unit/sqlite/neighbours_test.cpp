@@ -4,9 +4,10 @@
 
 #include <durable/time.hpp>
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -27,51 +28,106 @@ class SqliteNeighbours : public SqliteTest {
     std::shared_ptr<SqliteProvider> there;
 };
 
-// Long limits: how fast it usually is, is measured by the benchmark. Without the wake-up the fetch
-// would sleep for its whole minute.
-constexpr Duration soon = 20s;
+// A commit of another process is noticed within 50 ms, one of our own without waiting for the next
+// look around. A busy machine may be late any time, but not every time: the best of some tries
+// tells.
+constexpr Duration noticed_there = 50ms;
+constexpr Duration noticed_here = ForeignWatch::interval / 2;
+constexpr int tries = 10;
 
+// How long it took from the end of `deed` until `waiting`, which sleeps in `store`, has answered.
 template <class Waiting, class Deed>
-void expect_woken(Waiting&& waiting, Deed&& deed) {
-    std::atomic<bool> waits = false;
-    const auto begin = system_clock()->steady();
+Duration time_to_wake(const SqliteProvider& store, Waiting&& waiting, Deed&& deed) {
+    SteadyInstant woken;
     std::jthread waiter{[&] {
-        waits = true;
         EXPECT_TRUE(waiting());
+        woken = system_clock()->steady();
     }};
-    while (!waits) {
+    while (store.sleepers() == 0) {
         std::this_thread::yield();
     }
     deed();
+    const auto done = system_clock()->steady();
     waiter.join();
-    EXPECT_LT(system_clock()->steady() - begin, soon);
+    return woken - done;
 }
 
-TEST_F(SqliteNeighbours, AStartThereWakesAFetchHere) {
-    expect_woken(
-        [&] {
-            return here
-                ->fetch_orchestration_item({.lock_timeout = 1s, .poll_timeout = Duration{60s}})
-                .value()
-                .has_value();
-        },
-        [&] { ASSERT_TRUE(there->enqueue_for_orchestrator(start("A"), std::nullopt)); });
+template <class Waiting, class Deed>
+void expect_woken_within(const SqliteProvider& store,
+                         Duration limit,
+                         Waiting&& waiting,
+                         Deed&& deed) {
+    auto best = Duration::max();
+    for (int number = 0; number < tries && best > limit; ++number) {
+        const auto instance = "A" + std::to_string(number);
+        best = std::min(
+            best, time_to_wake(store, [&] { return waiting(instance); }, [&] { deed(instance); }));
+    }
+    EXPECT_LE(best, limit);
 }
 
-TEST_F(SqliteNeighbours, AnActivityThereWakesAWorkerHere) {
-    expect_woken(
-        [&] {
-            return here->fetch_work_item({.lock_timeout = 1s, .poll_timeout = Duration{60s}})
-                .value()
-                .has_value();
-        },
-        [&] { ASSERT_TRUE(there->enqueue_for_worker(activity("A", 1))); });
+// One of the two waits at `here`; whoever acts, acts on `store`.
+class SqliteWakeUps : public SqliteNeighbours {
+ protected:
+    void expect_turn(Provider& store, Duration limit) {
+        expect_woken_within(
+            *here,
+            limit,
+            [&](const std::string&) {
+                const auto turn = here->fetch_orchestration_item(
+                    {.lock_timeout = 60s, .poll_timeout = Duration{60s}});
+                return turn.value().has_value();
+            },
+            [&](const std::string& instance) {
+                ASSERT_TRUE(store.enqueue_for_orchestrator(start(instance), std::nullopt));
+            });
+    }
+    void expect_work(Provider& store, Duration limit) {
+        expect_woken_within(
+            *here,
+            limit,
+            [&](const std::string&) {
+                const auto work =
+                    here->fetch_work_item({.lock_timeout = 60s, .poll_timeout = Duration{60s}});
+                return work.value().has_value();
+            },
+            [&](const std::string& instance) {
+                ASSERT_TRUE(store.enqueue_for_worker(activity(instance, 1)));
+            });
+    }
+    void expect_change(Provider& store, Duration limit) {
+        expect_woken_within(
+            *here,
+            limit,
+            [&](const std::string& instance) {
+                return here->watch_instance({.instance = instance, .timeout = 60s}).value().exists;
+            },
+            [&](const std::string& instance) { make_running(store, instance); });
+    }
+};
+
+TEST_F(SqliteWakeUps, AStartThereWakesAFetchHere) {
+    expect_turn(*there, noticed_there);
 }
 
-TEST_F(SqliteNeighbours, ACommitThereWakesAWatchHere) {
-    expect_woken(
-        [&] { return here->watch_instance({.instance = "A", .timeout = 60s}).value().exists; },
-        [&] { make_running(*there, "A"); });
+TEST_F(SqliteWakeUps, AnActivityThereWakesAWorkerHere) {
+    expect_work(*there, noticed_there);
+}
+
+TEST_F(SqliteWakeUps, ACommitThereWakesAWatchHere) {
+    expect_change(*there, noticed_there);
+}
+
+TEST_F(SqliteWakeUps, AStartHereDoesNotWaitForTheNextLook) {
+    expect_turn(*here, noticed_here);
+}
+
+TEST_F(SqliteWakeUps, AnActivityHereDoesNotWaitForTheNextLook) {
+    expect_work(*here, noticed_here);
+}
+
+TEST_F(SqliteWakeUps, ACommitHereDoesNotWaitForTheNextLook) {
+    expect_change(*here, noticed_here);
 }
 
 TEST_F(SqliteNeighbours, ALeaseThereHoldsHere) {
