@@ -105,6 +105,7 @@ durable::TestRuntime::Options quiet(bool evict_always = false) {
     options.runtime.evict_always = evict_always;
     options.runtime.cache_max_bytes = std::size_t{4} << 30U;
     options.runtime.cache_max_frames = 1'000'000;
+    options.max_steps = 10'000'000;
     return options;
 }
 

@@ -7,6 +7,9 @@
 //
 // Sending is asynchronous: a call that succeeded means "stored", not "done". Waiting is woken by
 // the store, not polled. Copies are cheap; any thread, any time.
+//
+// An id that no instance can have is invalid_argument everywhere: see "Names" in
+// docs/architecture.md.
 
 #pragma once
 
@@ -54,6 +57,16 @@ template <class T>
     }
 }
 
+[[nodiscard]] inline std::unexpected<Error> failed_run(const OrchestrationStatus& status,
+                                                       const std::string& id) {
+    Error error{.code = ErrorCode::orchestration_failed, .message = status.output, .operation = id};
+    if (status.failure) {
+        error.message = display_text(*status.failure);
+        error.failure_kind = kind_of(*status.failure);
+    }
+    return std::unexpected{std::move(error)};
+}
+
 } // namespace detail
 
 // What to do when the id is taken.
@@ -66,17 +79,21 @@ struct StartOptions {
     std::string id{};      // empty: a fresh UUID
     std::string version{}; // empty: the newest registered where it begins
     Existing existing = Existing::refuse;
-    Duration delay{}; // how long the start stays hidden
+    Duration delay{}; // how long the start stays hidden; not negative
 };
 
 template <class R>
 class Run;
 
-class Client final {
+class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
  public:
     // Throws std::invalid_argument without a provider: a mistake in the program. The clock measures
     // the time limits of waiting calls; nullptr: the machine's.
     explicit Client(std::shared_ptr<Provider> provider, std::shared_ptr<Clock> clock = nullptr);
+    // Moving is copying: there is no client without a provider.
+    Client(const Client&) = default;
+    Client& operator=(const Client&) = default;
+    ~Client() = default;
 
     // Starts an instance. One id is one instance for ever: while it exists, running or ended, every
     // further start changes nothing, whatever its name, version or input (T-18).
@@ -172,12 +189,12 @@ class Client final {
 template <class R>
 class Run final {
  public:
-    Run(Client client, std::string id) : client_{std::move(client)}, id_{std::move(id)} {}
+    Run(const Client& client, std::string id) : client_{client}, id_{std::move(id)} {}
 
     [[nodiscard]] const std::string& id() const noexcept { return id_; }
 
-    // The result. orchestration_failed, with the failure's text, when there is none to come;
-    // timed_out when it is not there yet; corrupt when its text is no R.
+    // The result. orchestration_failed, with the failure's kind and text, when there is none to
+    // come; timed_out when it is not there yet; corrupt when its text is no R.
     [[nodiscard]] Result<R> wait(Duration limit) const;
     [[nodiscard]] Result<OrchestrationStatus> status() const { return client_.status(id_); }
     [[nodiscard]] Result<> cancel(std::string reason) const {
@@ -257,9 +274,7 @@ Result<R> Run<R>::wait(Duration limit) const {
         return std::unexpected{std::move(status).error()};
     }
     if (status->status == RunStatus::failed) {
-        return fail(ErrorCode::orchestration_failed,
-                    status->failure ? display_text(*status->failure) : status->output,
-                    id_);
+        return detail::failed_run(*status, id_);
     }
     if constexpr (std::is_void_v<R>) {
         return {};

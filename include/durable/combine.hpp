@@ -27,6 +27,36 @@
 
 namespace durable {
 
+namespace detail {
+
+// What all{1, 2} becomes: one sentence instead of a page of errors.
+struct NoAwaitable {};
+
+template <class... As>
+concept SomeAwaitables =
+    (DurableAwaitable<As> && ...) || (sizeof...(As) == 1 && (AwaitableRange<As> && ...));
+
+class Refused : public DurableAwaitableBase {
+ public:
+    using Value = Unit;
+
+    template <class... As>
+    explicit Refused(const As&...) {
+        static_assert(SomeAwaitables<As...>,
+                      "all, all_settled and race wait for operations, tasks and groups of them, or "
+                      "for one range of those: nothing else can be awaited");
+    }
+
+    static void start_at(Source&) noexcept {}
+    static Unit take_at(Source&) noexcept { return {}; }
+    [[nodiscard]] Source* source() noexcept { return nullptr; }
+    Unit take() noexcept { return {}; }
+    void start() noexcept {}
+    void cancel() noexcept {}
+};
+
+} // namespace detail
+
 // Waits for every operand. Several: a tuple of results. A range of them: a vector, in order. The
 // first failure to arrive is thrown at once, and what is still running is cancelled.
 template <class... As>
@@ -155,6 +185,32 @@ class [[nodiscard]] race<std::vector<A>> final : public detail::RangeGroup<A> {
     }
 };
 
+template <>
+class all<detail::NoAwaitable> final : public detail::Refused {
+ public:
+    using Refused::Refused;
+};
+template <>
+class all_settled<detail::NoAwaitable> final : public detail::Refused {
+ public:
+    using Refused::Refused;
+};
+template <>
+class race<detail::NoAwaitable> final : public detail::Refused {
+ public:
+    using Refused::Refused;
+};
+
+template <class... As>
+    requires(!detail::SomeAwaitables<As...>)
+all(As&&...) -> all<detail::NoAwaitable>;
+template <class... As>
+    requires(!detail::SomeAwaitables<As...>)
+all_settled(As&&...) -> all_settled<detail::NoAwaitable>;
+template <class... As>
+    requires(!detail::SomeAwaitables<As...>)
+race(As&&...) -> race<detail::NoAwaitable>;
+
 template <detail::DurableAwaitable... As>
 all(As&&...) -> all<detail::Operand<As>...>;
 template <detail::AwaitableRange Range>
@@ -181,8 +237,10 @@ class [[nodiscard]] Within final : public DurableAwaitableBase {
     void start() { race_.start(); }
     [[nodiscard]] Source* source() noexcept { return race_.source(); }
     void cancel() noexcept { race_.cancel(); }
-    Value take() {
-        auto first = race_.take();
+    Value take() { return take_at(race_); }
+    static void start_at(Source& source) { static_cast<Race&>(source).start(); }
+    static Value take_at(Source& source) {
+        auto first = static_cast<Race&>(source).take();
         if (first.index() != 0) {
             return std::nullopt;
         }
@@ -190,7 +248,8 @@ class [[nodiscard]] Within final : public DurableAwaitableBase {
     }
 
  private:
-    race<A, Operation<void>> race_;
+    using Race = race<A, Operation<void>>;
+    Race race_;
 };
 
 } // namespace detail

@@ -1,5 +1,10 @@
 // Context: everything an orchestration may do to the outside world. A small value: copy it freely,
-// pass it by value, and never keep it longer than the orchestration runs.
+// pass it by value, and never keep it longer than the orchestration runs. Used anywhere else (on
+// the thread of an activity, after the end) it throws std::logic_error.
+//
+// What cannot be stored (text that is not UTF-8, a name, id or option that is not allowed, data
+// over a limit of durable/limits.hpp) ends the orchestration at that call, and no catch sees it:
+// nothing of it is recorded, so a replay could not follow code that went on from there.
 
 #pragma once
 
@@ -76,7 +81,9 @@ class Context {
         return Operation<R>{call_child(child.name(), "null", options, where)};
     }
 
-    // g++ 12 corrupts aggregate temporaries in co_await expressions: name the input first.
+    // g++ 12 corrupts aggregate temporaries in co_await expressions: name the input first. No
+    // overload can tell std::move(named) from a temporary: write the name alone, the input is
+    // encoded at once and moving gains nothing.
     template <class R, class In>
         requires detail::MustBeNamed<In>
     void call(const Activity<R(In)>&, std::type_identity_t<In>&&, CallOptions = {}) const = delete;
@@ -148,6 +155,11 @@ class Context {
                                                Where where = Where::current()) const {
         return Operation<R>{continue_as(self.name(), "null", options, where)};
     }
+    template <class R, class In>
+        requires detail::MustBeNamed<In>
+    void continue_as_new(const Orchestration<R(In)>&,
+                         std::type_identity_t<In>&&,
+                         ContinueOptions = {}) const = delete; // as for call()
 
     // Starts an orchestration that nobody waits for; answers its instance id.
     template <class R, class In>
@@ -174,19 +186,19 @@ class Context {
     // ---- Deterministic answers
 
     // The time of what is being reacted to: the same on every replay, and it never goes back.
-    [[nodiscard]] Instant now() const noexcept { return engine_->now(); }
+    [[nodiscard]] Instant now() const { return engine().now(); }
     [[nodiscard]] std::string new_uuid() const;
     // For changing code under running instances: false where the old code ran, true from now on.
     //     if (ctx.patched("charge-before-ship")) { ...new... } else { ...old... }
     [[nodiscard]] bool patched(std::string_view id, Where where = Where::current()) const;
-    [[nodiscard]] bool is_replaying() const noexcept { return engine_->is_replaying(); }
+    [[nodiscard]] bool is_replaying() const { return engine().is_replaying(); }
     // Silent during replay.
     void log(LogLevel level, std::string_view message, Where where = Where::current()) const;
 
-    [[nodiscard]] const std::string& instance() const noexcept { return engine_->instance(); }
-    [[nodiscard]] std::uint64_t execution_id() const noexcept { return engine_->execution_id(); }
-    [[nodiscard]] const std::string& orchestration() const noexcept;
-    [[nodiscard]] const std::string& version() const noexcept;
+    [[nodiscard]] const std::string& instance() const { return engine().instance(); }
+    [[nodiscard]] std::uint64_t execution_id() const { return engine().execution_id(); }
+    [[nodiscard]] const std::string& orchestration() const;
+    [[nodiscard]] const std::string& version() const;
 
     // ---- The same without types, for those who build on top: names and payloads at run time
 
@@ -223,6 +235,8 @@ class Context {
     [[nodiscard]] detail::Slot* continue_as(Text, Text, const ContinueOptions&, Where) const;
     void compensate(Text, Text, const CallOptions&, Where) const;
     std::string detach(Text, Text, const DetachedOptions&, Where) const;
+
+    [[nodiscard]] detail::Engine& engine() const { return detail::checked_engine(engine_); }
 
     detail::Engine* engine_;
 };

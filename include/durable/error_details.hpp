@@ -64,6 +64,7 @@ struct Poison {
     std::uint64_t activity_id = 0; // activity only
     std::string error;             // failed_deserialization only
     std::string message;           // the message that poisoned, for debugging
+    std::string cause; // what went wrong last, where it is known; absent on the wire when empty
     std::string extra;
     std::string kind_extra;
     bool operator==(const Poison&) const = default;
@@ -79,6 +80,9 @@ using ErrorDetails = std::
 
 // "infrastructure", "configuration", "application" or "poison".
 [[nodiscard]] std::string_view category(const ErrorDetails& details) noexcept;
+
+// Failure::kind: the user's own word, or one of the library's (namespace failure_kind).
+[[nodiscard]] std::string_view kind_of(const ErrorDetails& details) noexcept;
 
 [[nodiscard]] bool retryable(const ErrorDetails& details) noexcept;
 

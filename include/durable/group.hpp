@@ -22,21 +22,28 @@ namespace durable::detail {
 template <class A>
 using ValueOf = std::conditional_t<std::is_void_v<typename A::Value>, Unit, typename A::Value>;
 
-// An operand that somebody else owns.
+// An operand that somebody else owns. The owner may move it, and even drop it: then it is empty.
 template <DurableAwaitable A>
 class Borrowed : public DurableAwaitableBase {
  public:
     using Value = typename A::Value;
 
-    Borrowed(A& awaitable) noexcept : awaitable_{&awaitable} {} // NOLINT(google-explicit-*)
+    Borrowed(A& awaitable) noexcept : source_{awaitable.source()} {} // NOLINT(google-explicit-*)
 
-    void start() { awaitable_->start(); }
-    [[nodiscard]] Source* source() noexcept { return awaitable_->source(); }
-    decltype(auto) take() { return awaitable_->take(); }
+    void start() { detail::start_at<A>(existing()); }
+    [[nodiscard]] Source* source() noexcept { return source_.get(); }
+    decltype(auto) take() { return detail::take_at<A>(existing()); }
     void cancel() noexcept {}
 
  private:
-    A* awaitable_;
+    [[nodiscard]] Source& existing() const {
+        if (source_.get() == nullptr) {
+            throw_moved_from();
+        }
+        return *source_.get();
+    }
+
+    SourceRef source_;
 };
 
 template <class A>
@@ -96,11 +103,16 @@ Outcome<typename A::Value> take_settled(A& awaitable) {
 enum class GroupMode : std::uint8_t { every, settled, first };
 
 // The rules, without the types: a source for whoever waits for the group, and the one waiter of all
-// its operands. It may be moved until it is started.
+// its operands. It may be moved until it is awaited; later that is a logic_error.
 class GroupBase : public DurableAwaitableBase, public Source, public Waiter {
  public:
     explicit GroupBase(GroupMode mode) noexcept : Waiter{&operand_ready}, mode_{mode} {}
-    GroupBase(GroupBase&& other) noexcept : GroupBase{other.mode_} {}
+    // NOLINTNEXTLINE(*-noexcept-move*, bugprone-exception-escape): better than a lost waiter
+    GroupBase(GroupBase&& other) : GroupBase{other.mode_} {
+        if (other.started_ && !other.taken) {
+            throw_moved_while_awaited();
+        }
+    }
     GroupBase& operator=(GroupBase&&) = delete;
     GroupBase(const GroupBase&) = delete;
     GroupBase& operator=(const GroupBase&) = delete;

@@ -25,8 +25,12 @@ class RootTask {
     using Take = std::string (*)(PromiseBase&);
 
     RootTask() noexcept = default;
+    // Throws std::logic_error when the task is empty.
     template <class R>
-    RootTask(Task<R> task, Take how) noexcept : take_{how} {
+    RootTask(Task<R> task, Take how) : take_{how} {
+        if (task.source() == nullptr) {
+            throw_moved_from();
+        }
         const auto frame = task.release();
         promise_ = &frame.promise();
         frame_ = frame;
@@ -45,8 +49,8 @@ class RootTask {
     ~RootTask() { reset(); }
 
     void reset() noexcept {
-        if (frame_) {
-            std::exchange(frame_, {}).destroy();
+        if (std::exchange(frame_, {})) {
+            promise_->destroy_frame();
         }
     }
     [[nodiscard]] bool exists() const noexcept { return static_cast<bool>(frame_); }

@@ -47,16 +47,16 @@ class Kv {
 
     template <Payload T>
     void set(std::string_view key, const T& value, Where where = Where::current()) const {
-        engine_->kv_set(key, to_payload(value), where);
+        engine().kv_set(key, to_payload(value), where);
     }
     void set(std::string_view key, const char* value, Where where = Where::current()) const {
-        engine_->kv_set(key, value, where);
+        engine().kv_set(key, value, where);
     }
 
     // Throws OperationFailed (BadPayload) when the stored text is no T.
     template <Payload T = std::string>
     [[nodiscard]] std::optional<T> get(std::string_view key) const {
-        const auto* text = engine_->kv_find(key);
+        const auto* text = engine().kv_find(key);
         if (text == nullptr) {
             return std::nullopt;
         }
@@ -69,27 +69,30 @@ class Kv {
     }
 
     // Every key and its text, sorted by key.
-    [[nodiscard]] std::map<std::string, std::string> all() const { return engine_->kv_all(); }
+    [[nodiscard]] std::map<std::string, std::string> all() const { return engine().kv_all(); }
 
     void clear(std::string_view key, Where where = Where::current()) const {
-        engine_->kv_clear(key, where);
+        engine().kv_clear(key, where);
     }
-    void clear_all(Where where = Where::current()) const { engine_->kv_clear_all(where); }
+    void clear_all(Where where = Where::current()) const { engine().kv_clear_all(where); }
 
     // Clears every key that was last set before `before`, in the order of keys; how many.
     std::size_t prune(Instant before, Where where = Where::current()) const {
-        return engine_->kv_prune(before, where);
+        return engine().kv_prune(before, where);
     }
 
-    // Reads the KV of another instance, as it is now.
+    // Reads the KV of another instance, as it is stored when this turn ends. Of the own instance,
+    // that is without what this turn has changed: use get().
     //     const auto quota = co_await ctx.kv().of<int>("tenant-7", "quota");
     template <Payload T = std::string>
     [[nodiscard]] Operation<KvValue<T>>
     of(std::string_view instance, std::string_view key, Where where = Where::current()) const {
-        return Operation<KvValue<T>>{detail::read_kv_of(*engine_, instance, key, where)};
+        return Operation<KvValue<T>>{detail::read_kv_of(engine(), instance, key, where)};
     }
 
  private:
+    [[nodiscard]] detail::Engine& engine() const { return detail::checked_engine(engine_); }
+
     detail::Engine* engine_;
 };
 

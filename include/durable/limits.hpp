@@ -1,5 +1,6 @@
 // What one execution may store. Checked before anything is recorded: data over a limit is never
 // persisted, the orchestration fails with a sentence that names the limit, and its parent is told.
+// Its code cannot catch that: see docs/determinism.md.
 
 #pragma once
 

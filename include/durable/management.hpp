@@ -31,10 +31,14 @@ struct StoreCapabilities {
 
 [[nodiscard]] StoreCapabilities capabilities_of(Provider& provider);
 
-class Management final {
+class Management final { // NOLINT(cppcoreguidelines-special-member-functions)
  public:
-    // unsupported when the provider has no management half.
+    // unsupported when the provider has no management half; invalid_argument without a provider.
     [[nodiscard]] static Result<Management> of(std::shared_ptr<Provider> provider);
+    // Moving is copying, as for Client.
+    Management(const Management&) = default;
+    Management& operator=(const Management&) = default;
+    ~Management() = default;
 
     // ---- Instances
 

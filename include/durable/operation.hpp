@@ -54,8 +54,16 @@ class [[nodiscard("dropping an operation cancels it: await it or keep it")]] Ope
     // Awaitable protocol, see task.hpp.
     void start() noexcept {}
     [[nodiscard]] detail::Source* source() noexcept { return slot_; }
-    T take() {
-        auto outcome = take_outcome();
+    T take() { return take_from(slot_); }
+    static void start_at(detail::Source&) noexcept {}
+    static T take_at(detail::Source& source) {
+        return take_from(static_cast<detail::Slot*>(&source));
+    }
+    [[nodiscard]] const detail::Slot* slot() const noexcept { return slot_; }
+
+ private:
+    static T take_from(detail::Slot* slot) {
+        auto outcome = outcome_of(slot);
         if (!outcome) {
             throw OperationFailed{std::move(outcome.error())};
         }
@@ -63,11 +71,8 @@ class [[nodiscard("dropping an operation cancels it: await it or keep it")]] Ope
             return *std::move(outcome);
         }
     }
-    [[nodiscard]] const detail::Slot* slot() const noexcept { return slot_; }
-
- private:
-    Outcome<T> take_outcome() {
-        auto text = detail::take_result(slot_);
+    static Outcome<T> outcome_of(detail::Slot* slot) {
+        auto text = detail::take_result(slot);
         if (!text) {
             return std::unexpected{std::move(text.error())};
         }
@@ -96,7 +101,11 @@ class [[nodiscard]] Operation<T>::AsResult : public detail::DurableAwaitableBase
 
     void start() noexcept {}
     [[nodiscard]] detail::Source* source() noexcept { return operation_.source(); }
-    Outcome<T> take() { return operation_.take_outcome(); }
+    Outcome<T> take() { return outcome_of(operation_.slot_); }
+    static void start_at(detail::Source&) noexcept {}
+    static Outcome<T> take_at(detail::Source& source) {
+        return outcome_of(static_cast<detail::Slot*>(&source));
+    }
     void cancel() noexcept { operation_.cancel(); }
     [[nodiscard]] const detail::Slot* slot() const noexcept { return operation_.slot(); }
 

@@ -5,6 +5,8 @@
 //     NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Order, id, cents)
 // which tolerates missing members, so that fields can be added while instances run. For a format of
 // your own, specialise durable::Codec.
+//
+// JSON has no NaN and no infinity: a value that holds one is refused, wherever in it the number is.
 
 #pragma once
 
@@ -55,6 +57,29 @@ concept JsonConvertible = std::movable<T> && requires(nlohmann::json& json, cons
                                 std::string{text.substr(0, 64)} + "'"};
 }
 
+[[noreturn]] inline void throw_not_finite() {
+    throw std::invalid_argument{"a number that is not finite (NaN, infinity) has no JSON text"};
+}
+
+// nlohmann-json writes null for such a number, and what is read back would be another value.
+inline void check_finite(const nlohmann::json& json) {
+    if (json.is_number_float() && !std::isfinite(json.get_ref<const double&>())) {
+        throw_not_finite();
+    }
+    if (json.is_structured()) {
+        for (const auto& each : json) {
+            check_finite(each);
+        }
+    }
+}
+
+template <class T>
+[[nodiscard]] std::string json_text(const T& value) {
+    const nlohmann::json json(value);
+    check_finite(json);
+    return json.dump();
+}
+
 } // namespace detail
 
 // The customisation point. Both functions may throw any std::exception.
@@ -68,7 +93,7 @@ struct Codec;
 template <detail::JsonConvertible T>
     requires(!std::is_arithmetic_v<T>)
 struct Codec<T> {
-    static std::string encode(const T& value) { return nlohmann::json(value).dump(); }
+    static std::string encode(const T& value) { return detail::json_text(value); }
     static T decode(std::string_view text) { return nlohmann::json::parse(text).template get<T>(); }
 };
 
@@ -108,7 +133,7 @@ struct Codec<T> {
     static std::string encode(T value) {
         if constexpr (std::is_floating_point_v<T>) {
             if (!std::isfinite(value)) {
-                throw std::invalid_argument{"a number that is not finite has no JSON text"};
+                detail::throw_not_finite();
             }
         }
         char text[64]; // NOLINT(modernize-avoid-c-arrays): filled by to_chars
@@ -130,7 +155,7 @@ template <class T>
     requires detail::JsonConvertible<T>
 struct Codec<std::optional<T>> {
     static std::string encode(const std::optional<T>& value) {
-        return value ? nlohmann::json(*value).dump() : "null";
+        return value ? detail::json_text(*value) : "null";
     }
     static std::optional<T> decode(std::string_view text) {
         const auto json = nlohmann::json::parse(text);

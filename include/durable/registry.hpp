@@ -7,7 +7,8 @@
 //
 // New instances get the newest version, or the one that pin() names; an instance that has started
 // keeps its version until it continues as new. Mistakes (a name bound twice, a bad name, a bad
-// version) are collected, not thrown: Runtime::start refuses to start and lists problems().
+// version, a null function) are collected, not thrown: Runtime::start refuses to start and lists
+// problems().
 
 #pragma once
 
@@ -65,6 +66,18 @@ concept OrchestrationCode = requires(F& code, Context ctx, In... input) {
     { code(ctx, std::move(input)...) } -> std::same_as<Task<R>>;
 };
 
+// Function pointers and std::functions may hold nothing; code that is its type cannot.
+template <class F>
+bool is_null(const F& code) {
+    if constexpr (std::is_pointer_v<F>) {
+        return code == nullptr;
+    } else if constexpr (!std::is_empty_v<F> && requires { bool{code == nullptr}; }) {
+        return code == nullptr;
+    } else {
+        return false;
+    }
+}
+
 template <class F, class In>
 decltype(auto) run_activity(F& code, ActivityContext& context, In&& input) {
     if constexpr (std::is_invocable_v<F&, ActivityContext&, In>) {
@@ -95,6 +108,9 @@ class Registry {
         static_assert(detail::ActivityCode<F, R>,
                       "this code does not fulfil the activity's contract: it must take nothing "
                       "(or an ActivityContext&) and give its result");
+        if (detail::is_null(code)) {
+            return add_raw_activity(activity.name(), nullptr);
+        }
         if constexpr (std::is_invocable_r_v<R, F&, ActivityContext&>) {
             bind_activity<R, Unit>(
                 activity.name(),
@@ -117,6 +133,9 @@ class Registry {
     template <class R, class In, class F>
     Registry& add(const Orchestration<R(In)>& orchestration, std::string_view version, F code) {
         check_orchestration<R, F, In>();
+        if (detail::is_null(code)) {
+            return add_orchestration(orchestration.name(), version, nullptr);
+        }
         if constexpr (detail::OrchestrationCode<F, R, In>) {
             add_orchestration(
                 orchestration.name(), version, [code](Context ctx, std::string_view input) {
@@ -133,6 +152,9 @@ class Registry {
     template <class R, class F>
     Registry& add(const Orchestration<R()>& orchestration, std::string_view version, F code) {
         check_orchestration<R, F>();
+        if (detail::is_null(code)) {
+            return add_orchestration(orchestration.name(), version, nullptr);
+        }
         if constexpr (detail::OrchestrationCode<F, R>) {
             add_orchestration(orchestration.name(), version, [code](Context ctx, std::string_view) {
                 return detail::RootTask{code(ctx), &detail::take_encoded<R>};
@@ -213,6 +235,9 @@ class Registry {
 
     template <class R, class In, class F>
     Registry& bind_activity(std::string_view name, F code) {
+        if (detail::is_null(code)) {
+            return add_raw_activity(name, nullptr);
+        }
         return add_raw_activity(
             name,
             [code = std::move(code)](ActivityContext& context,

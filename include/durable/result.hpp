@@ -41,7 +41,8 @@ inline constexpr std::size_t error_code_count = 13;
 struct Error {
     ErrorCode code = ErrorCode::unavailable;
     std::string message;
-    std::string operation; // the call that failed: "ack_orchestration_item"
+    std::string operation;      // the call that failed: "ack_orchestration_item"
+    std::string failure_kind{}; // of orchestration_failed: Failure::kind, "PaymentDeclined"
 
     // True when repeating the very same call may succeed.
     [[nodiscard]] bool retryable() const noexcept { return code == ErrorCode::unavailable; }

@@ -51,6 +51,7 @@ class Runtime final {
     [[nodiscard]] static Result<Runtime>
     try_start(std::shared_ptr<Provider> provider, Registry registry, RuntimeOptions options = {});
 
+    // A runtime that was moved from runs nothing: calling it is a std::logic_error.
     Runtime(Runtime&& other) noexcept;
     Runtime& operator=(Runtime&& other) noexcept;
     Runtime(const Runtime&) = delete;
@@ -68,11 +69,12 @@ class Runtime final {
     [[nodiscard]] std::vector<ParkedInstance> parked() const;
 
     // "a1b2c3d4": names this runtime in logs and worker ids.
-    [[nodiscard]] const std::string& id() const noexcept;
+    [[nodiscard]] const std::string& id() const;
 
  private:
     class Core;
     explicit Runtime(std::shared_ptr<Core> core) noexcept;
+    [[nodiscard]] Core& core() const;
 
     std::shared_ptr<Core> core_;
 };

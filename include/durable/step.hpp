@@ -36,6 +36,29 @@ class Engine;
 class PromiseBase;
 struct Source;
 
+// Refers to a source that somebody else owns, and learns when it is gone.
+class SourceRef {
+ public:
+    explicit SourceRef(Source* source) noexcept;
+    SourceRef(SourceRef&& other) noexcept;
+    SourceRef& operator=(SourceRef&&) = delete;
+    SourceRef(const SourceRef&) = delete;
+    SourceRef& operator=(const SourceRef&) = delete;
+    ~SourceRef() { unlink(); }
+
+    [[nodiscard]] Source* get() const noexcept { return source_; } // nullptr: gone, or never there
+
+ private:
+    friend struct Source;
+
+    void link(Source* source) noexcept;
+    void unlink() noexcept;
+
+    Source* source_ = nullptr;
+    SourceRef* next_ = nullptr;
+    SourceRef** place_ = nullptr; // what points to us
+};
+
 struct Waiter {
     using Notify = void (*)(Waiter&, Source&) noexcept;
     explicit Waiter(Notify notify) noexcept : on_ready{notify} {}
@@ -52,14 +75,21 @@ struct Source {
     Source& operator=(const Source&) = delete;
     ~Source() {
         if (waiter != nullptr) {
-            waiter->source = nullptr;
+            lose_waiter();
+        }
+        if (refs != nullptr) {
+            lose_refs();
         }
     }
 
     [[nodiscard]] bool ready() const noexcept { return order != 0; }
     void set_waiter(Waiter* waiting) noexcept;
+    // It goes while somebody waits for it: that waiter will never be told.
+    void lose_waiter() noexcept;
+    void lose_refs() noexcept;
 
-    Waiter* waiter = nullptr;
+    Waiter* waiter = nullptr; // stays until the waiter has seen that the source is ready
+    SourceRef* refs = nullptr;
     std::uint64_t order = 0; // 0: pending; else its place in the order in which sources got ready
     bool failed = false;
     bool failure_is_value = false; // as_result(): a failure is one of the expected answers
@@ -75,7 +105,11 @@ struct Slot : Source {
         : Source{step}, engine{&owner}, where{location} {}
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
-    ~Slot() { set_waiter(nullptr); }
+    ~Slot() {
+        if (waiter != nullptr) {
+            lose_waiter();
+        }
+    }
 
     Engine* engine;
     std::uint64_t event_id = 0; // of the event that recorded it
@@ -119,6 +153,8 @@ class Engine {
     virtual void compensate_with(const StepRequest& request, const CallOptions& options) = 0;
     // Operands of a combinator must have been scheduled in the order in which they are written.
     virtual void wrong_order(const Slot& first, const Slot& second) noexcept = 0;
+    // A coroutine waited for this step (nullptr: for a task or a group) when it was dropped.
+    virtual void wait_lost(const Slot* step) noexcept = 0;
 
     virtual void set_status(std::optional<std::string_view> status, std::source_location where) = 0;
     [[nodiscard]] virtual std::optional<std::string> status() const = 0;
@@ -199,7 +235,8 @@ void make_ready(Source& source, bool failed) noexcept;
 [[nodiscard]] void* allocate_frame(std::size_t bytes);
 void free_frame(void* frame, std::size_t bytes) noexcept;
 
-// Moves the result out. A second take, or the take of a moved-from operation, is a logic_error.
+// Moves the result out. A second take, one that comes too early, and the take of a moved-from
+// operation are logic_errors.
 [[nodiscard]] Outcome<std::string> take_result(Slot* slot);
 
 // A step that reads another instance's KV; see replay::KvRead.
@@ -209,8 +246,17 @@ void free_frame(void* frame, std::size_t bytes) noexcept;
                                std::source_location where);
 
 [[noreturn]] void throw_already_awaited();
+[[noreturn]] void throw_not_finished();
 [[noreturn]] void throw_moved_from();
 [[noreturn]] void throw_outside_of_turn();
+[[noreturn]] void throw_moved_while_awaited();
+
+// The engine, if one of its turns runs on this thread. Looks at the pointer only: what it points to
+// may be gone.
+[[nodiscard]] Engine& checked_engine(Engine* engine);
+
+// The waiter has been resumed: throws when what it waited for is gone.
+void end_wait(Waiter& waiter);
 
 // The source, if it may be awaited: neither moved from, nor awaited by somebody else, nor taken.
 [[nodiscard]] Source& checked_source(Source* source);

@@ -2,7 +2,7 @@
 //
 // Lazy: the body starts when the task is awaited, or when start() is called. Single-threaded: a
 // task lives inside one execution and runs in one turn at a time. Destroying an unfinished task
-// cancels what it was waiting for.
+// cancels what it was waiting for; one that destroys itself ends where it next waits.
 
 #pragma once
 
@@ -31,27 +31,54 @@ template <class T>
 concept DurableAwaitable = std::derived_from<std::remove_cvref_t<T>, DurableAwaitableBase>;
 
 // The protocol of every awaitable A below: A::Value, start(), source(), take(), cancel().
-//   start()   begins lazy work; from here on the awaitable stays where it is
+//   start()   begins lazy work
 //   source()  becomes ready; nullptr when the awaitable was moved from or cancelled
 //   take()    the value, or throws; once
 //   cancel()  gives up on it, as its destruction would
+// start_at(source) and take_at(source), static, do the same to the source alone: an awaitable that
+// is no source itself may move while it is awaited.
+
+template <class A>
+void start_at(Source& source) {
+    if constexpr (std::derived_from<A, Source>) {
+        static_cast<A&>(source).start();
+    } else {
+        A::start_at(source);
+    }
+}
+
+template <class A>
+decltype(auto) take_at(Source& source) {
+    if constexpr (std::derived_from<A, Source>) {
+        return static_cast<A&>(source).take();
+    } else {
+        return A::take_at(source);
+    }
+}
 
 // Awaits in place. By value and trivial, because g++ 12 copies awaiters that await_transform
 // returns by reference.
 template <DurableAwaitable A>
-struct AwaitInPlace {
-    A* awaitable;
+struct Awaiter {
+    Source* source;
+    Waiter* waiter = nullptr; // the coroutine, when it had to wait
 
     bool await_ready() {
-        auto& source = checked_source(awaitable->source());
-        awaitable->start();
-        return source.ready();
+        auto& checked = checked_source(source);
+        detail::start_at<A>(checked);
+        return checked.ready();
     }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> waiting) noexcept {
-        awaitable->source()->set_waiter(&waiting.promise());
+        waiter = &waiting.promise();
+        source->set_waiter(waiter);
     }
-    decltype(auto) await_resume() { return awaitable->take(); }
+    decltype(auto) await_resume() {
+        if (waiter != nullptr) {
+            end_wait(*waiter);
+        }
+        return detail::take_at<A>(*source);
+    }
 };
 
 class PromiseBase : public Source, public Waiter {
@@ -92,7 +119,22 @@ class PromiseBase : public Source, public Waiter {
         static_assert(DurableAwaitable<A>,
                       "an orchestration may only co_await what durable::Context or a durable::Task "
                       "gave it: anything else is invisible to replay");
-        return AwaitInPlace<std::remove_reference_t<A>>{&awaitable};
+        return Awaiter<std::remove_reference_t<A>>{.source = awaitable.source()};
+    }
+
+    // Destroys the frame. One that runs right now goes when it next waits or ends.
+    void destroy_frame() noexcept {
+        if (!running_) {
+            if (Waiter::source != nullptr) { // what it waits for is not lost: it goes with it
+                Waiter::source->set_waiter(nullptr);
+            }
+            frame_.destroy();
+            return;
+        }
+        doomed_ = true;
+        if (Source::waiter != nullptr) {
+            lose_waiter();
+        }
     }
 
     // Puts the coroutine on the turn's run queue.
@@ -110,6 +152,9 @@ class PromiseBase : public Source, public Waiter {
  protected:
     // Once: a second take of the same result is the user's mistake.
     void check_take() {
+        if (!ready()) {
+            throw_not_finished();
+        }
         if (std::exchange(taken, true)) {
             throw_already_awaited();
         }
@@ -131,6 +176,8 @@ class PromiseBase : public Source, public Waiter {
     std::uint32_t place_ = 0; // in the run queue
     bool queued_ = false;
     bool started_ = false;
+    bool running_ = false;
+    bool doomed_ = false;
 };
 
 template <class T>
@@ -188,9 +235,11 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task
     T take() { return promise().take(); }
     void cancel() noexcept {
         if (frame_) {
-            std::exchange(frame_, {}).destroy();
+            std::exchange(frame_, {}).promise().destroy_frame();
         }
     }
+    static void start_at(detail::Source& source) { static_cast<promise_type&>(source).start(); }
+    static T take_at(detail::Source& source) { return static_cast<promise_type&>(source).take(); }
 
     // Gives the frame away: to the engine, which owns the frame of the orchestration itself.
     [[nodiscard]] std::coroutine_handle<promise_type> release() noexcept {

@@ -18,6 +18,7 @@
 #include <durable/testing.hpp>
 #include <durable/time.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,9 @@ class TestRuntime final {
         RuntimeOptions runtime;             // its clock is ignored
         std::shared_ptr<ManualClock> clock; // nullptr: a new one
         std::shared_ptr<Provider> provider; // on that clock; nullptr: a new one in memory
+        // Turns and activities without time passing, after which it counts as never coming to rest:
+        // an orchestration that continues as new for ever must not hang its test.
+        std::size_t max_steps = 100'000;
     };
 
     // Throws std::invalid_argument like Runtime::start.
@@ -48,17 +52,23 @@ class TestRuntime final {
     bool run_turn();
     bool run_activity();
 
-    // Everything that can happen without time passing. False: it does not come to rest.
+    // Everything that can happen without time passing. False: it does not come to rest, see
+    // Options::max_steps.
     bool run_until_idle();
 
     // The next moment at which a timer fires or a delay ends, as far as known here.
     [[nodiscard]] std::optional<Instant> next_event() const;
 
-    // Lets `by` pass, stopping at every moment in between at which something happens.
+    // Lets `by` pass, stopping at every moment in between at which something happens. Throws
+    // std::runtime_error when it does not come to rest.
     void advance(Duration by);
 
-    // Runs, and moves the clock from event to event, until the instance has ended. timed_out when
-    // nothing is left that could happen, or when `limit` has passed on the clock.
+    // Runs, and moves the clock from event to event, until the instance has ended.
+    //   timed_out             nothing is left that could happen, `limit` has passed on the clock,
+    //                         or it does not come to rest
+    //   not_found             there is no such instance
+    //   orchestration_failed  it, or a child of it, is parked, and this registry will not change:
+    //                         the message is the report of what differs
     [[nodiscard]] Result<OrchestrationStatus> finish(const std::string& id,
                                                      Duration limit = std::chrono::hours{24 * 365});
     template <class R>

@@ -1,5 +1,7 @@
 #include "base/random.hpp"
 #include "base/try.hpp"
+#include "base/utf8.hpp"
+#include "model/ids.hpp"
 
 #include <durable/client.hpp>
 #include <durable/management.hpp>
@@ -13,8 +15,6 @@
 namespace durable {
 
 namespace {
-
-constexpr std::size_t longest_id = 512;
 
 // Random UUID, version 4.
 std::string new_uuid() {
@@ -32,29 +32,41 @@ std::string new_uuid() {
     return {text.data(), static_cast<std::size_t>(length)};
 }
 
-Result<> check_id(const std::string& id) {
-    if (id.empty() || id.size() > longest_id) {
-        return fail(ErrorCode::invalid_argument,
-                    "an instance id has 1 to " + std::to_string(longest_id) + " bytes, not " +
-                        std::to_string(id.size()));
+Result<> refuse_if(std::string problem, std::string_view operation = {}) {
+    if (problem.empty()) {
+        return {};
     }
-    return {};
+    return fail(ErrorCode::invalid_argument, std::move(problem), std::string{operation});
 }
 
-// Children are named by their parents; a root with such a name could collide with one.
-Result<> check_root_id(const std::string& id) {
-    DURABLE_TRY(check_id(id));
-    if (id.starts_with("sub::") || id.contains("::sub::")) {
-        return fail(ErrorCode::invalid_argument,
-                    "'sub::' in an instance id is reserved for children: " + id);
-    }
-    return {};
+Result<> check_id(const std::string& id) {
+    return refuse_if(id_problem(id));
 }
 
 Result<> check_name(std::string_view name) {
     if (const auto* problem = detail::name_problem(name)) {
         return fail(ErrorCode::invalid_argument,
-                    std::string{problem} + ": '" + std::string{name} + "'");
+                    std::string{problem} + ": '" + utf8::printable(name) + "'");
+    }
+    return {};
+}
+
+Result<> check_options(const StartOptions& options) {
+    if (!options.id.empty()) {
+        DURABLE_TRY(refuse_if(given_id_problem(options.id), "start"));
+    }
+    if (!options.version.empty()) {
+        DURABLE_TRY(refuse_if(version_problem(options.version), "start"));
+    }
+    if (options.existing > Existing::attach) {
+        return refuse_if("StartOptions::existing is none of its values: " +
+                             std::to_string(static_cast<unsigned>(options.existing)),
+                         "start");
+    }
+    if (options.delay < Duration::zero()) {
+        return refuse_if("StartOptions::delay must not be negative: " +
+                             std::to_string(options.delay.count()) + " ms",
+                         "start");
     }
     return {};
 }
@@ -107,6 +119,7 @@ to_status(Provider& provider, const std::string& id, const InstanceState& state)
 template <class Done>
 Result<InstanceState>
 watch_until(Provider& provider, Clock& clock, const std::string& id, Duration limit, Done done) {
+    DURABLE_TRY(check_id(id));
     const auto deadline = add_saturating(clock.steady(), limit);
     WatchInstance watch{.instance = id};
     while (true) {
@@ -152,10 +165,10 @@ Client::Client(std::shared_ptr<Provider> provider, std::shared_ptr<Clock> clock)
 Result<std::string>
 Client::send_start(std::string_view name, std::string input, StartOptions options) const {
     DURABLE_TRY(check_name(name));
+    DURABLE_TRY(check_options(options));
     if (options.id.empty()) {
         options.id = new_uuid();
     } else {
-        DURABLE_TRY(check_root_id(options.id));
         DURABLE_TRY_ASSIGN(const auto state, provider_->watch_instance({.instance = options.id}));
         if (state.exists) {
             if (options.existing == Existing::attach) {
@@ -163,11 +176,6 @@ Client::send_start(std::string_view name, std::string input, StartOptions option
             }
             return fail(ErrorCode::already_exists, "instance " + options.id + " exists", "start");
         }
-    }
-    if (!options.version.empty() && !Version::parse(options.version)) {
-        return fail(ErrorCode::invalid_argument,
-                    "not a version: '" + options.version + "', expected 1.2.3",
-                    "start");
     }
     work::StartOrchestration start{
         .instance = options.id, .orchestration = std::string{name}, .input = std::move(input)};
@@ -209,6 +217,7 @@ Result<> Client::cancel(const std::string& id, std::string reason) const {
 }
 
 Result<OrchestrationStatus> Client::status(const std::string& id) const {
+    DURABLE_TRY(check_id(id));
     DURABLE_TRY_ASSIGN(const auto state, provider_->watch_instance({.instance = id}));
     return to_status(*provider_, id, state);
 }
@@ -235,10 +244,12 @@ Result<OrchestrationStatus> Client::wait_for_status_change(const std::string& id
 }
 
 Result<std::optional<std::string>> Client::kv(const std::string& id, const std::string& key) const {
+    DURABLE_TRY(check_id(id));
     return provider_->get_kv_value(id, key);
 }
 
 Result<std::map<std::string, std::string>> Client::kv_all(const std::string& id) const {
+    DURABLE_TRY(check_id(id));
     return provider_->get_kv_all_values(id);
 }
 
@@ -259,6 +270,7 @@ Client::wait_for_kv(const std::string& id, const std::string& key, Duration limi
 }
 
 Result<std::optional<InstanceStats>> Client::stats(const std::string& id) const {
+    DURABLE_TRY(check_id(id));
     return provider_->get_instance_stats(id);
 }
 

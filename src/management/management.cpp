@@ -15,6 +15,9 @@ Management::Management(std::shared_ptr<Provider> provider, ProviderAdmin& admin)
     : provider_{std::move(provider)}, admin_{&admin} {}
 
 Result<Management> Management::of(std::shared_ptr<Provider> provider) {
+    if (!provider) {
+        return fail(ErrorCode::invalid_argument, "there is no provider", "Management::of");
+    }
     auto* admin = provider->as_management_capability();
     if (admin == nullptr) {
         return fail(ErrorCode::unsupported,

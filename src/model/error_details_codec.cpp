@@ -194,7 +194,8 @@ struct MembersOf<Poison> {
     using List = MemberList<Member<"attempt_count", &Poison::attempt_count>,
                             Member<"max_attempts", &Poison::max_attempts>,
                             PoisonKindMember,
-                            Member<"message", &Poison::message>>;
+                            Member<"message", &Poison::message>,
+                            Member<"cause", &Poison::cause, Presence::omitted>>;
 };
 
 void write_value(JsonWriter& out, const ErrorDetails& details, std::string_view) {

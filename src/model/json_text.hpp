@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include "base/utf8.hpp"
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +12,8 @@
 
 namespace durable::wire {
 
-// Unsigned value of a byte of text.
-[[nodiscard]] constexpr std::uint8_t byte_of(char c) noexcept {
-    return static_cast<std::uint8_t>(c);
-}
+using utf8::byte_of;
+using utf8::utf8_length;
 
 // Eight bytes of text, the first one in the lowest bits whatever the machine.
 [[nodiscard]] inline std::uint64_t load_eight(const char* text) noexcept {
@@ -53,36 +53,6 @@ namespace durable::wire {
 
 [[nodiscard]] constexpr bool is_special(char c) noexcept {
     return byte_of(c) < 0x20 || byte_of(c) >= 0x80 || c == '"' || c == '\\';
-}
-
-// Length of the UTF-8 sequence of more than one byte at `at`, 0 when it is not one. Overlong forms,
-// surrogates and code points above U+10FFFF are not (Unicode 15, table 3-7).
-[[nodiscard]] constexpr std::size_t utf8_length(const char* at, const char* end) noexcept {
-    const auto left = static_cast<std::size_t>(end - at);
-    const auto continues = [&](std::size_t index) { return (byte_of(at[index]) & 0xC0U) == 0x80U; };
-    const std::uint8_t first = byte_of(at[0]);
-    if (first >= 0xC2 && first <= 0xDF) {
-        return left >= 2 && continues(1) ? 2 : 0;
-    }
-    if (first >= 0xE0 && first <= 0xEF) {
-        if (left < 3 || !continues(1) || !continues(2)) {
-            return 0;
-        }
-        const std::uint8_t second = byte_of(at[1]);
-        const bool overlong = first == 0xE0 && second < 0xA0;
-        const bool surrogate = first == 0xED && second > 0x9F;
-        return overlong || surrogate ? 0 : 3;
-    }
-    if (first >= 0xF0 && first <= 0xF4) {
-        if (left < 4 || !continues(1) || !continues(2) || !continues(3)) {
-            return 0;
-        }
-        const std::uint8_t second = byte_of(at[1]);
-        const bool overlong = first == 0xF0 && second < 0x90;
-        const bool too_large = first == 0xF4 && second > 0x8F;
-        return overlong || too_large ? 0 : 4;
-    }
-    return 0;
 }
 
 } // namespace durable::wire

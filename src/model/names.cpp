@@ -4,6 +4,7 @@
 
 #include <durable/error_details.hpp>
 #include <durable/history_event.hpp>
+#include <durable/result.hpp>
 #include <durable/work_item.hpp>
 
 #include <array>
@@ -35,20 +36,43 @@ std::string display(const details::Application& error) {
     return error.message;
 }
 
+// Where nothing is known, the sentence ends with the attempts.
+std::string because(const std::string& cause) {
+    return cause.empty() ? std::string{} : ": " + cause;
+}
+
 std::string display(const details::Poison& error) {
     const auto attempts = std::to_string(error.attempt_count) + " attempts (max " +
                           std::to_string(error.max_attempts) + ")";
     switch (error.kind) {
     case details::PoisonKind::orchestration:
-        return "poison: orchestration " + error.instance + " exceeded " + attempts;
+        return "poison: orchestration " + error.instance + " exceeded " + attempts +
+               because(error.cause);
     case details::PoisonKind::activity:
         return "poison: activity " + error.activity_name + "#" + std::to_string(error.activity_id) +
-               " exceeded " + attempts;
+               " exceeded " + attempts + because(error.cause);
     case details::PoisonKind::failed_deserialization:
         break;
     }
     return "poison: orchestration " + error.instance + " history deserialization failed after " +
            attempts + ": " + error.error;
+}
+
+std::string_view kind(const details::Application& error) noexcept {
+    if (!error.failure_kind.empty()) {
+        return error.failure_kind;
+    }
+    switch (error.kind) {
+    case details::ApplicationKind::activity_failed:
+        return failure_kind::activity_failed;
+    case details::ApplicationKind::orchestration_failed:
+        return failure_kind::orchestration_failed;
+    case details::ApplicationKind::panicked:
+        return failure_kind::panicked;
+    case details::ApplicationKind::cancelled:
+        break;
+    }
+    return failure_kind::cancelled;
 }
 
 } // namespace
@@ -90,6 +114,17 @@ std::string_view category(const ErrorDetails& details) noexcept {
                                   std::string_view{"application"},
                                   std::string_view{"poison"}};
     return names[details.index()];
+}
+
+std::string_view kind_of(const ErrorDetails& details) noexcept {
+    if (const auto* application = std::get_if<details::Application>(&details)) {
+        return kind(*application);
+    }
+    constexpr std::array kinds = {failure_kind::infrastructure,
+                                  failure_kind::configuration,
+                                  std::string_view{},
+                                  failure_kind::poison};
+    return kinds[details.index()];
 }
 
 bool retryable(const ErrorDetails& details) noexcept {

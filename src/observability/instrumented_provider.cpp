@@ -3,6 +3,7 @@
 #include <durable/instrumented.hpp>
 #include <durable/provider_admin.hpp>
 
+#include <stdexcept>
 #include <utility>
 
 namespace durable {
@@ -99,6 +100,9 @@ class InstrumentedProvider::Admin final : public ProviderAdmin {
 
 InstrumentedProvider::InstrumentedProvider(std::shared_ptr<Provider> inner)
     : inner_{std::move(inner)}, counters_{std::make_unique<Counters>()} {
+    if (!inner_) {
+        throw std::invalid_argument{"InstrumentedProvider: there is no provider"};
+    }
     if (auto* const admin = inner_->as_management_capability(); admin != nullptr) {
         admin_ = std::make_unique<Admin>(*admin, *counters_);
     }

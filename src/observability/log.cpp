@@ -1,4 +1,5 @@
 #include "base/mutex.hpp"
+#include "base/utf8.hpp"
 
 #include <durable/log.hpp>
 
@@ -30,23 +31,16 @@ std::string timestamp(Instant time) {
     return {text.data(), static_cast<std::size_t>(length)};
 }
 
-// A record is one line, whatever users put into it.
-void append_line(std::string& line, std::string_view text) {
-    for (const char c : text) {
-        if (c == '\n') {
-            line += "\\n";
-        } else {
-            line += c;
-        }
-    }
-}
+// A record is one line of text, whatever users put into it.
+using utf8::append_one_line;
 
 std::string as_text(const LogRecord& record) {
     auto line = timestamp(record.time);
-    line.append(" ").append(name_of(record.level)).append(" ").append(record.source);
+    line.append(" ").append(name_of(record.level)).append(" ");
+    append_one_line(line, record.source);
     if (!record.instance.empty()) {
         line += ' ';
-        append_line(line, record.instance);
+        append_one_line(line, record.instance);
         if (record.execution_id != 0) {
             line += '/' + std::to_string(record.execution_id);
         }
@@ -55,10 +49,12 @@ std::string as_text(const LogRecord& record) {
         }
     }
     line += ' ';
-    append_line(line, record.message);
+    append_one_line(line, record.message);
     for (const auto& field : record.fields) {
-        line.append(" ").append(field.name).append("=");
-        append_line(line, field.value);
+        line += ' ';
+        append_one_line(line, field.name);
+        line += '=';
+        append_one_line(line, field.value);
     }
     line += '\n';
     return line;
@@ -66,17 +62,25 @@ std::string as_text(const LogRecord& record) {
 
 void append_json(std::string& line, std::string_view text) {
     line += '"';
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            line += '\\';
-            line += c;
-        } else if (static_cast<unsigned char>(c) < 0x20) {
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at != end;) {
+        const auto length = utf8::character_length(at, end);
+        if (length == 0) {
+            line += "\\ufffd"; // JSON has no bytes, only characters
+        } else if (utf8::is_control(at, length)) {
             std::array<char, 8> escape{};
-            std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
+            std::snprintf(escape.data(),
+                          escape.size(),
+                          "\\u%04x",
+                          static_cast<unsigned>(utf8::byte_of(at[length - 1])));
             line += escape.data();
         } else {
-            line += c;
+            if (*at == '"' || *at == '\\') {
+                line += '\\';
+            }
+            line.append(at, length);
         }
+        at += length == 0 ? 1 : length;
     }
     line += '"';
 }

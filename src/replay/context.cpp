@@ -8,9 +8,13 @@ namespace {
 
 using detail::StepKind;
 
+// Neither retries nor limits, and nothing wrong with them: see retry_problem().
 bool is_plain(const CallOptions& options) noexcept {
-    return options.retry.max_attempts == 1 && options.timeout == no_timeout &&
-           options.total_timeout == no_timeout;
+    const auto& retry = options.retry;
+    return retry.max_attempts == 1 && options.timeout == no_timeout &&
+           options.total_timeout == no_timeout && retry.backoff <= Backoff::none &&
+           retry.multiplier >= 1 && retry.first_delay >= Duration::zero() &&
+           retry.max_delay >= Duration::zero();
 }
 
 } // namespace
@@ -23,13 +27,13 @@ Context::call_activity(Text name, Text input, const CallOptions& options, Where 
                                       .tag = options.tag,
                                       .session = options.session,
                                       .where = where};
-    return is_plain(options) ? engine_->schedule(request)
-                             : engine_->schedule_retrying(request, options);
+    return is_plain(options) ? engine().schedule(request)
+                             : engine().schedule_retrying(request, options);
 }
 
 detail::Slot*
 Context::call_child(Text name, Text input, const ChildOptions& options, Where where) const {
-    return engine_->schedule({.kind = StepKind::child,
+    return engine().schedule({.kind = StepKind::child,
                               .name = name,
                               .input = input,
                               .child_id = options.id,
@@ -39,22 +43,27 @@ Context::call_child(Text name, Text input, const ChildOptions& options, Where wh
 }
 
 detail::Slot* Context::subscribe(StepKind kind, Text name, Where where) const {
-    return engine_->schedule({.kind = kind, .name = name, .where = where});
+    return engine().schedule({.kind = kind, .name = name, .where = where});
 }
 
 detail::Slot*
 Context::continue_as(Text name, Text input, const ContinueOptions& options, Where where) const {
-    return engine_->continue_as_new(
+    return engine().continue_as_new(
         {.name = name, .input = input, .version = options.version, .where = where});
 }
 
 void Context::compensate(Text name, Text input, const CallOptions& options, Where where) const {
-    engine_->compensate_with({.name = name, .input = input, .where = where}, options);
+    engine().compensate_with({.name = name,
+                              .input = input,
+                              .tag = options.tag,
+                              .session = options.session,
+                              .where = where},
+                             options);
 }
 
 std::string
 Context::detach(Text name, Text input, const DetachedOptions& options, Where where) const {
-    return engine_->start_detached({.name = name,
+    return engine().start_detached({.name = name,
                                     .input = input,
                                     .child_id = options.id,
                                     .version = options.version,
@@ -63,39 +72,39 @@ Context::detach(Text name, Text input, const DetachedOptions& options, Where whe
 
 Operation<void> Context::sleep_until(Instant moment, Where where) const {
     return Operation<void>{
-        engine_->schedule({.kind = StepKind::timer, .fire_at = moment, .where = where})};
+        engine().schedule({.kind = StepKind::timer, .fire_at = moment, .where = where})};
 }
 
 void Context::set_status(std::string_view status, Where where) const {
-    engine_->set_status(status, where);
+    engine().set_status(status, where);
 }
 
 void Context::clear_status(Where where) const {
-    engine_->set_status(std::nullopt, where);
+    engine().set_status(std::nullopt, where);
 }
 
 std::optional<std::string> Context::status() const {
-    return engine_->status();
+    return engine().status();
 }
 
 std::string Context::new_uuid() const {
-    return engine_->new_uuid();
+    return engine().new_uuid();
 }
 
 bool Context::patched(std::string_view id, Where where) const {
-    return engine_->patched(id, where);
+    return engine().patched(id, where);
 }
 
 void Context::log(LogLevel level, std::string_view message, Where where) const {
-    engine_->log(level, message, where);
+    engine().log(level, message, where);
 }
 
-const std::string& Context::orchestration() const noexcept {
-    return engine_->orchestration_name();
+const std::string& Context::orchestration() const {
+    return engine().orchestration_name();
 }
 
-const std::string& Context::version() const noexcept {
-    return engine_->orchestration_version();
+const std::string& Context::version() const {
+    return engine().orchestration_version();
 }
 
 Operation<std::string>

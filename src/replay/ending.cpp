@@ -113,6 +113,9 @@ void Engine::close_code(std::string_view reason) {
     record_dropped();
     turn_->drop_reason = "dropped_future";
     turn_->queue.restart();
+    if (rare_) {
+        rare_->lost_wait.clear(); // nobody is left who could wait
+    }
 }
 
 // Operations that the code keeps where no frame reaches: in a global, or on the heap.

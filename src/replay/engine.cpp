@@ -76,6 +76,8 @@ Engine::Engine(ExecutionSetup setup)
 Engine::~Engine() = default;
 
 bool Engine::close() noexcept {
+    // Destructors in the frames may use their context: it must find its engine.
+    const detail::RunQueue frames_end{*this};
     inert_ = true;
     root_.reset();
     abandoned_ = live_slots_ != 0;
@@ -223,8 +225,12 @@ void Engine::settle() {
         run_to_rest(); // compensations may have begun
     }
     if (!report_ && !ended_ && root_.exists() && armed_steps == 0) {
-        report({.kind = NondeterminismKind::stuck,
-                .difference = "the orchestration is unfinished but waits for no step"});
+        std::string difference = "the orchestration is unfinished but waits for no step";
+        if (rare_ && !rare_->lost_wait.empty()) {
+            difference += ": " + rare_->lost_wait +
+                          " was cancelled or destroyed while a coroutine waited for it";
+        }
+        report({.kind = NondeterminismKind::stuck, .difference = std::move(difference)});
     }
 }
 

@@ -59,6 +59,7 @@ struct RareState {
     std::map<std::string, bool, std::less<>> patches;
     std::vector<std::pair<Failure, ErrorDetails>> system_failures; // delivered to the code
     std::optional<ErrorDetails> failure;                           // why the compensations run
+    std::string lost_wait; // somebody waited for what was dropped, and will never be told
 };
 
 class Engine final : public detail::Engine {
@@ -92,6 +93,7 @@ class Engine final : public detail::Engine {
     void release(detail::Slot* slot) noexcept override;
     void compensate_with(const detail::StepRequest& request, const CallOptions& options) override;
     void wrong_order(const detail::Slot& first, const detail::Slot& second) noexcept override;
+    void wait_lost(const detail::Slot* step) noexcept override;
     void set_status(std::optional<std::string_view> status, std::source_location where) override;
     [[nodiscard]] std::optional<std::string> status() const override;
     void kv_set(std::string_view key, std::string value, std::source_location where) override;

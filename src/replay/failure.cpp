@@ -13,33 +13,6 @@ namespace {
 using details::Application;
 using details::ApplicationKind;
 
-std::string_view kind_of(const Application& error) noexcept {
-    if (!error.failure_kind.empty()) {
-        return error.failure_kind;
-    }
-    switch (error.kind) {
-    case ApplicationKind::activity_failed:
-        return failure_kind::activity_failed;
-    case ApplicationKind::orchestration_failed:
-        return failure_kind::orchestration_failed;
-    case ApplicationKind::panicked:
-        return failure_kind::panicked;
-    case ApplicationKind::cancelled:
-        break;
-    }
-    return failure_kind::cancelled;
-}
-
-std::string_view kind_of(const details::Infrastructure&) noexcept {
-    return failure_kind::infrastructure;
-}
-std::string_view kind_of(const details::Configuration&) noexcept {
-    return failure_kind::configuration;
-}
-std::string_view kind_of(const details::Poison&) noexcept {
-    return failure_kind::poison;
-}
-
 ErrorDetails panicked(std::string message) {
     return Application{.kind = ApplicationKind::panicked, .message = std::move(message)};
 }
@@ -47,8 +20,7 @@ ErrorDetails panicked(std::string message) {
 } // namespace
 
 Failure to_failure(const ErrorDetails& details) {
-    const auto kind = std::visit([](const auto& error) { return kind_of(error); }, details);
-    return {.kind = std::string{kind},
+    return {.kind = std::string{kind_of(details)},
             .message = display_text(details),
             .retryable = retryable(details)};
 }

@@ -55,6 +55,9 @@ void GroupBase::stop_waiting(Source* operand) noexcept {
 }
 
 void GroupBase::begin_take() {
+    if (!ready()) {
+        throw_not_finished();
+    }
     if (std::exchange(taken, true)) {
         throw_already_awaited();
     }
@@ -69,6 +72,7 @@ void GroupBase::check_order(const Slot*& last, const Slot* next) noexcept {
 
 void GroupBase::operand_ready(Waiter& self, Source& operand) noexcept {
     auto& group = static_cast<GroupBase&>(self);
+    operand.set_waiter(nullptr);
     --group.pending_;
     if (group.decides(operand)) {
         group.decide(&operand);

@@ -54,8 +54,9 @@ std::string_view advice_for(NondeterminismKind kind) noexcept {
         return "A message answers a step that this execution never made. It was sent by hand, by "
                "another instance under the same id, or by a damaged store.";
     case NondeterminismKind::stuck:
-        return "Nothing can ever wake this coroutine. Compiled with g++ 12? Then declare a local "
-               "variable in it and give every co_await a line of its own: docs/determinism.md.";
+        return "Nothing can ever wake this coroutine. Keep what another task waits for until it "
+               "is done. Compiled with g++ 12? Then declare a local variable in every coroutine "
+               "and give every co_await a line of its own: docs/determinism.md.";
     case NondeterminismKind::order:
         return "Write combinators with braces, all{a, b}: inside parentheses the order is the "
                "compiler's choice.";

@@ -7,6 +7,8 @@ namespace durable {
 
 namespace {
 
+constexpr std::string_view no_code = "there is no code: the function is null";
+
 std::string in_quotes(std::string_view name) {
     return "'" + std::string{name} + "'";
 }
@@ -16,6 +18,8 @@ std::string in_quotes(std::string_view name) {
 Registry& Registry::add_raw_activity(std::string_view name, ActivityHandler handler) {
     if (const auto* problem = detail::name_problem(name)) {
         problems_.push_back("activity " + in_quotes(name) + ": " + problem);
+    } else if (!handler) {
+        problems_.push_back("activity " + in_quotes(name) + ": " + std::string{no_code});
     } else if (!activities_.try_emplace(std::string{name}, std::move(handler)).second) {
         problems_.push_back("activity " + in_quotes(name) + " is bound twice");
     }
@@ -25,6 +29,9 @@ Registry& Registry::add_raw_activity(std::string_view name, ActivityHandler hand
 Registry& Registry::add_raw_orchestration(std::string_view name,
                                           std::string_view version,
                                           Task<std::string> (*code)(Context, std::string)) {
+    if (code == nullptr) {
+        return add_orchestration(name, version, nullptr);
+    }
     return add_orchestration(name, version, [code](Context ctx, std::string_view input) {
         return detail::RootTask{code(ctx, std::string{input}), &detail::take_encoded<std::string>};
     });
@@ -40,6 +47,11 @@ Registry::add_orchestration(std::string_view name, std::string_view version, Beg
     if (!parsed) {
         problems_.push_back("orchestration " + in_quotes(name) + ": " + in_quotes(version) +
                             " is no version: write three numbers, like 1.2.3");
+        return *this;
+    }
+    if (!begin) {
+        problems_.push_back("orchestration " + in_quotes(name) + " version " + parsed->text() +
+                            ": " + std::string{no_code});
         return *this;
     }
     auto handler = std::make_shared<OrchestrationHandler>();

@@ -3,6 +3,7 @@
 #include "replay/engine.hpp"
 #include "replay/failure.hpp"
 #include "replay/slots.hpp"
+#include "replay/text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -49,6 +50,14 @@ Operation<std::string> attempt(Context ctx, const RetryPlan& plan) {
         plan.name, plan.input, {.tag = plan.tag, .session = plan.session}, plan.where);
 }
 
+std::string not_positive(std::string_view field, Duration value) {
+    return std::string{field} + " must be positive, not " + std::to_string(value.count()) + " ms";
+}
+
+std::string negative(std::string_view field, Duration value) {
+    return std::string{field} + " must not be negative: " + std::to_string(value.count()) + " ms";
+}
+
 std::string retry_remark(const RetryPlan& plan, int attempt_number, const Failure& failure) {
     const auto session = plan.session.empty() ? "" : " (session=" + plan.session + ")";
     return "Activity '" + plan.name + "'" + session + " attempt " + std::to_string(attempt_number) +
@@ -63,6 +72,34 @@ detail::Within<Operation<std::string>::AsResult> within(Operation<std::string> c
 }
 
 } // namespace
+
+std::string retry_problem(const CallOptions& options) {
+    const auto& retry = options.retry;
+    if (retry.max_attempts < 1) {
+        return "retry.max_attempts must be at least 1, not " + std::to_string(retry.max_attempts);
+    }
+    if (retry.backoff > Backoff::none) {
+        return "retry.backoff is none of its values: " +
+               std::to_string(static_cast<unsigned>(retry.backoff));
+    }
+    if (!(retry.multiplier >= 1) || !std::isfinite(retry.multiplier)) {
+        return "retry.multiplier must be a number from 1 on, not " +
+               std::to_string(retry.multiplier);
+    }
+    if (retry.first_delay < Duration::zero()) {
+        return negative("retry.first_delay", retry.first_delay);
+    }
+    if (retry.max_delay < Duration::zero()) {
+        return negative("retry.max_delay", retry.max_delay);
+    }
+    if (options.timeout <= Duration::zero()) {
+        return not_positive("timeout", options.timeout);
+    }
+    if (options.total_timeout <= Duration::zero()) {
+        return not_positive("total_timeout", options.total_timeout);
+    }
+    return {};
+}
 
 Task<Outcome<std::string>> attempts(Context ctx,
                                     RetryPlan plan,
@@ -111,8 +148,9 @@ Task<Outcome<std::string>> limited(Task<Outcome<std::string>> work, Operation<vo
     co_return std::unexpected{timed_out()};
 }
 
-void RetrySlot::finished(Waiter& self, detail::Source&) noexcept {
+void RetrySlot::finished(Waiter& self, detail::Source& loop) noexcept {
     auto& slot = static_cast<RetrySlot&>(self);
+    loop.set_waiter(nullptr);
     try {
         auto outcome = slot.loop.take();
         if (outcome) {
@@ -132,8 +170,8 @@ detail::Slot* Engine::schedule_retrying(const detail::StepRequest& request,
     if (spoiled()) {
         return schedule(request);
     }
-    if (options.retry.max_attempts < 1) {
-        give_up("activity '" + std::string{request.name} + "': max_attempts must be at least 1");
+    if (auto problem = retry_problem(options); !problem.empty()) {
+        give_up("activity '" + printable(request.name) + "': " + problem);
     }
     const Context ctx{*this};
     auto* const first_slot = schedule(request);

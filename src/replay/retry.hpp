@@ -38,6 +38,9 @@ class RetryPlan {
     std::source_location where;
 };
 
+// What is wrong with the options of a call, naming the field; empty when nothing is.
+[[nodiscard]] std::string retry_problem(const CallOptions& options);
+
 // The steps are made by the caller, so that they are scheduled when the call is made.
 [[nodiscard]] Task<Outcome<std::string>> attempts(Context ctx,
                                                   RetryPlan plan,

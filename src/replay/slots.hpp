@@ -38,6 +38,13 @@ struct RetrySlot : detail::Slot, detail::Waiter {
         loop.source()->set_waiter(this);
         loop.start();
     }
+    RetrySlot(const RetrySlot&) = delete;
+    RetrySlot& operator=(const RetrySlot&) = delete;
+    ~RetrySlot() {
+        if (Waiter::source != nullptr) {
+            Waiter::source->set_waiter(nullptr); // nobody waits in vain: both go
+        }
+    }
 
     Task<Outcome<std::string>> loop;
 

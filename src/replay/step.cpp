@@ -20,6 +20,11 @@ RunQueue::RunQueue(Engine& engine) noexcept
     : engine_{engine}, outer_{std::exchange(current_queue, this)} {}
 
 RunQueue::~RunQueue() {
+    for (auto* const left : ready_) {
+        if (left != nullptr) {
+            left->queued_ = false; // it may outlive us, hidden somewhere
+        }
+    }
     current_queue = outer_;
 }
 
@@ -44,7 +49,12 @@ void RunQueue::drain() {
         ready_.pop_back();
         if (next != nullptr) {
             next->queued_ = false;
+            next->running_ = true;
             next->frame_.resume();
+            next->running_ = false; // it is still there: see destroy_frame()
+            if (next->doomed_) {
+                next->destroy_frame();
+            }
         }
     }
 }
@@ -53,9 +63,70 @@ void make_ready(Source& source, bool failed) noexcept {
     source.order = ++RunQueue::current()->engine().last_order;
     source.failed = failed;
     if (auto* const waiter = source.waiter) {
-        source.set_waiter(nullptr);
         waiter->on_ready(*waiter, source);
     }
+}
+
+SourceRef::SourceRef(Source* source) noexcept {
+    link(source);
+}
+
+SourceRef::SourceRef(SourceRef&& other) noexcept {
+    auto* const source = other.source_;
+    other.unlink();
+    link(source);
+}
+
+void SourceRef::link(Source* source) noexcept {
+    source_ = source;
+    if (source == nullptr) {
+        return;
+    }
+    next_ = source->refs;
+    place_ = &source->refs;
+    if (next_ != nullptr) {
+        next_->place_ = &next_;
+    }
+    source->refs = this;
+}
+
+void SourceRef::unlink() noexcept {
+    if (std::exchange(source_, nullptr) == nullptr) {
+        return;
+    }
+    *place_ = next_;
+    if (next_ != nullptr) {
+        next_->place_ = place_;
+    }
+}
+
+void Source::lose_refs() noexcept {
+    while (refs != nullptr) {
+        refs->unlink();
+    }
+}
+
+void Source::lose_waiter() noexcept {
+    set_waiter(nullptr);
+    if (current_queue != nullptr) {
+        current_queue->engine().wait_lost(is_step ? static_cast<const Slot*>(this) : nullptr);
+    }
+}
+
+void end_wait(Waiter& waiter) {
+    if (waiter.source == nullptr) {
+        throw_moved_from();
+    }
+    waiter.source->set_waiter(nullptr);
+}
+
+Engine& checked_engine(Engine* engine) {
+    if (current_queue == nullptr || &current_queue->engine() != engine) {
+        throw std::logic_error{
+            "a durable::Context is used outside of its orchestration: on another "
+            "thread, or after the end"};
+    }
+    return *engine;
 }
 
 // Out of line: g++ 12 takes an inlined pair of these for a mismatched new and delete.
@@ -78,6 +149,9 @@ Outcome<std::string> take_result(Slot* slot) {
     if (slot == nullptr) {
         throw_moved_from();
     }
+    if (!slot->ready()) {
+        throw_not_finished();
+    }
     if (std::exchange(slot->taken, true)) {
         throw_already_awaited();
     }
@@ -92,12 +166,21 @@ void throw_already_awaited() {
                            "waiter"};
 }
 
+void throw_not_finished() {
+    throw std::logic_error{"this operation or task is not finished: co_await it"};
+}
+
 void throw_moved_from() {
     throw std::logic_error{"this operation or task is empty: it was moved away or cancelled"};
 }
 
 void throw_outside_of_turn() {
     throw std::logic_error{"a durable::Task runs only inside an orchestration"};
+}
+
+void throw_moved_while_awaited() {
+    throw std::logic_error{"this all, all_settled, race or within is awaited: it cannot be moved "
+                           "before that ends"};
 }
 
 Source& checked_source(Source* source) {

@@ -1,9 +1,13 @@
 // What the code does: steps it makes and drops.
 
+#include "model/ids.hpp"
 #include "replay/end_execution.hpp"
 #include "replay/engine.hpp"
+#include "replay/retry.hpp"
 #include "replay/slots.hpp"
 #include "replay/text.hpp"
+
+#include <durable/contract.hpp>
 
 #include <memory>
 #include <stdexcept>
@@ -94,21 +98,29 @@ std::string Engine::refusal_of(const StepRequest& request) const {
                std::to_string(request.tag.size()) + " bytes) exceeds limit (" +
                std::to_string(limits_.tag_bytes) + " bytes)";
     }
-    if (request.child_id.starts_with(child_prefix)) {
-        return "child '" + printable(request.name) +
-               "': ids that begin with 'sub::' are the library's own";
-    }
-    for (const auto text : {request.name,
-                            request.input,
-                            request.tag,
-                            request.session,
-                            request.child_id,
-                            request.version}) {
+    for (const auto text : {request.input, request.tag, request.session}) {
         if (!is_utf8(text)) {
-            return "'" + printable(request.name) + "': name, input and options must be UTF-8 text";
+            return "'" + printable(request.name) + "': input and options must be UTF-8 text";
         }
     }
-    return {};
+    if (request.kind == StepKind::timer || request.reads_kv) {
+        return {};
+    }
+    if (const auto* problem = detail::name_problem(request.name)) {
+        return std::string{problem} + ": '" + printable(request.name) + "'";
+    }
+    std::string problem;
+    if (!request.child_id.empty()) {
+        problem = given_id_problem(request.child_id);
+    }
+    if (problem.empty() && !request.version.empty()) {
+        problem = version_problem(request.version);
+    }
+    if (problem.empty() && request.child_policy > ChildPolicy::abandon) {
+        problem = "when_dropped is none of its values: " +
+                  std::to_string(static_cast<unsigned>(request.child_policy));
+    }
+    return problem.empty() ? problem : "'" + std::string{request.name} + "': " + problem;
 }
 
 Engine::Decided Engine::decide_step(const StepRequest& request, Slot& slot) {
@@ -241,6 +253,18 @@ Slot* Engine::continue_as_new(const StepRequest& request) {
 }
 
 void Engine::compensate_with(const StepRequest& request, const CallOptions& options) {
+    if (spoiled()) {
+        return;
+    }
+    // Now rather than at the end, when it is needed.
+    auto refusal = refusal_of(request);
+    if (refusal.empty()) {
+        refusal = retry_problem(options);
+    }
+    if (!refusal.empty()) {
+        give_up("compensation '" + printable(request.name) + "': " + refusal);
+        return;
+    }
     rare().compensations.push_back({.name = std::string{request.name},
                                     .input = std::string{request.input},
                                     .tag = std::string{options.tag},
@@ -255,6 +279,14 @@ void Engine::wrong_order(const Slot& first, const Slot& second) noexcept {
             .difference = "the operands of a combinator were evaluated from right to left: step " +
                           std::to_string(first.event_id) + ", written first, was made after step " +
                           std::to_string(second.event_id)});
+}
+
+void Engine::wait_lost(const Slot* step) noexcept {
+    if (!spoiled()) {
+        rare().lost_wait = step != nullptr && step->where.line() != 0
+                               ? "an operation, made at " + location_text(step->where) + ","
+                               : "a task or a group";
+    }
 }
 
 void Engine::release(Slot* slot) noexcept {

@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
-// The length of the valid character at `at`; 0 when it is none.
-std::size_t character_length(const char* at, const char* end) noexcept {
-    return wire::byte_of(*at) < 0x80 ? 1 : wire::utf8_length(at, end);
-}
-
 // A mixer in the manner of splitmix64: every input bit reaches every output bit.
 constexpr std::uint64_t mix(std::uint64_t value) noexcept {
     value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -48,43 +43,6 @@ std::string json_string(std::string_view text) {
 }
 
 } // namespace
-
-bool is_utf8(std::string_view text) noexcept {
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    while (end - at >= 8 && (wire::load_eight(at) & 0x8080808080808080U) == 0) {
-        at += 8;
-    }
-    while (at != end) {
-        const auto length = character_length(at, end);
-        if (length == 0) {
-            return false;
-        }
-        at += length;
-    }
-    return true;
-}
-
-std::string printable(std::string_view text) {
-    if (is_utf8(text)) {
-        return std::string{text};
-    }
-    std::string out;
-    const char* const end = text.data() + text.size();
-    for (const char* at = text.data(); at != end;) {
-        const auto length = character_length(at, end);
-        if (length == 0) {
-            out += "\\x";
-            out += hex_digits[wire::byte_of(*at) >> 4U];
-            out += hex_digits[wire::byte_of(*at) & 0xFU];
-            ++at;
-        } else {
-            out.append(at, length);
-            at += length;
-        }
-    }
-    return out;
-}
 
 std::string location_text(const std::source_location& where) {
     const std::string_view path{where.file_name()};

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include "base/utf8.hpp"
+
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -9,11 +11,8 @@
 
 namespace durable::replay {
 
-[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
-
-// The same text with every byte that is not UTF-8 written as \xNN: for messages of exceptions,
-// which have to be recorded whatever they hold.
-[[nodiscard]] std::string printable(std::string_view text);
+using utf8::is_utf8;
+using utf8::printable;
 
 // "order.cpp:42"; empty when nothing is known.
 [[nodiscard]] std::string location_text(const std::source_location& where);

@@ -1,6 +1,7 @@
 #include "runtime/activity_dispatcher.hpp"
 
 #include "base/stopwatch.hpp"
+#include "base/utf8.hpp"
 #include "runtime/node.hpp"
 
 #include <durable/codec.hpp>
@@ -24,6 +25,11 @@ Where where_of(const WorkLease& lease) {
     return {.instance = lease.item.instance, .execution_id = lease.item.execution_id};
 }
 
+// Under which the node remembers what went wrong with this activity.
+std::string diagnosis_key(const work::ActivityExecute& item) {
+    return item.instance + '/' + std::to_string(item.execution_id) + '/' + std::to_string(item.id);
+}
+
 std::string_view tag_of(const WorkLease& lease) {
     return lease.item.tag ? std::string_view{*lease.item.tag} : "default";
 }
@@ -42,12 +48,13 @@ WorkItem failed(const work::ActivityExecute& item, ErrorDetails details) {
                                 .details = std::move(details)};
 }
 
-ErrorDetails as_details(Failure failure) {
+// Whatever bytes the text has, the kind must arrive.
+ErrorDetails as_details(const Failure& failure) {
     details::Application application{.kind = details::ApplicationKind::activity_failed,
-                                     .message = std::move(failure.message),
+                                     .message = utf8::printable(failure.message),
                                      .retryable = failure.retryable};
     if (failure.kind != failure_kind::activity_failed) {
-        application.failure_kind = std::move(failure.kind);
+        application.failure_kind = utf8::printable(failure.kind);
     }
     return application;
 }
@@ -233,7 +240,7 @@ Ran ActivityDispatcher::conclude(const Call& call, Outcome<std::string> outcome)
                             {.name = "error", .value = outcome.error().message}});
     }
     const auto completion = succeeded ? completed(item, *std::move(outcome))
-                                      : failed(item, as_details(std::move(outcome).error()));
+                                      : failed(item, as_details(outcome.error()));
     auto stored = store(call.lease.lock_token, completion);
     if (!stored && stored.error().code == ErrorCode::invalid_argument) {
         // For example text that is not UTF-8: the orchestration must hear of it.
@@ -248,6 +255,7 @@ Ran ActivityDispatcher::conclude(const Call& call, Outcome<std::string> outcome)
         measure(call, "cancelled");
         return Ran::settled;
     }
+    node_.diagnostics.remember(diagnosis_key(item), stored.error().text());
     node_.observer.count(Metric::activity_infrastructure_errors, {item.name});
     measure(call, "infra_error");
     give_back(call.lease, failed_ack_delay, false);
@@ -285,6 +293,7 @@ void ActivityDispatcher::poison(const WorkLease& lease) {
         .activity_name = item.name,
         .activity_id = item.id,
         .message = encode(WorkItem{item}).value_or(item.name),
+        .cause = utf8::printable(node_.diagnostics.take(diagnosis_key(item))),
     };
     node_.observer.log(LogLevel::error, where_of(lease), display_text(details));
     node_.observer.count(Metric::activity_poison);
@@ -305,6 +314,8 @@ void ActivityDispatcher::leave_unregistered(const WorkLease& lease) {
         where_of(lease),
         "no such activity is registered here",
         {{.name = "activity", .value = lease.item.name}, {.name = "attempt", .value = attempt}});
+    node_.diagnostics.remember(diagnosis_key(lease.item),
+                               "no handler is registered for activity " + lease.item.name);
     give_back(lease, delay, false);
 }
 

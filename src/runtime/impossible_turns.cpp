@@ -1,6 +1,7 @@
 // The turns of an OrchestrationDispatcher that cannot be run: poisoned, finished, unknown here,
 // incompatible, or different from their history.
 
+#include "base/utf8.hpp"
 #include "replay/end_execution.hpp"
 #include "runtime/incoming.hpp"
 #include "runtime/node.hpp"
@@ -55,7 +56,7 @@ void OrchestrationDispatcher::poison(const OrchestrationItem& item) {
         drop(item, "unknown_instance");
         return;
     }
-    const auto cause = node_.diagnostics.take(item.instance);
+    auto cause = utf8::printable(node_.diagnostics.take(item.instance));
     node_.observer.count(Metric::orchestration_poison);
     fail(turn,
          *history,
@@ -64,8 +65,8 @@ void OrchestrationDispatcher::poison(const OrchestrationItem& item) {
                          .kind = details::PoisonKind::orchestration,
                          .instance = item.instance,
                          .execution_id = turn.execution_id,
-                         .message = (cause.empty() ? "" : cause + "; messages: ") +
-                                    describe(item.messages)});
+                         .message = describe(item.messages),
+                         .cause = std::move(cause)});
 }
 
 void OrchestrationDispatcher::poison_unreadable(const OrchestrationItem& item) {

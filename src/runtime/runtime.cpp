@@ -90,16 +90,23 @@ Runtime::start(std::shared_ptr<Provider> provider, Registry registry, RuntimeOpt
     return *std::move(started);
 }
 
+Runtime::Core& Runtime::core() const {
+    if (!core_) {
+        throw std::logic_error{"this Runtime was moved from: it runs nothing"};
+    }
+    return *core_;
+}
+
 ShutdownReport Runtime::shutdown(Duration timeout) {
-    return core_->runner->shutdown(timeout);
+    return core().runner->shutdown(timeout);
 }
 
 std::vector<ParkedInstance> Runtime::parked() const {
-    return core_->runner->node().parked.list();
+    return core().runner->node().parked.list();
 }
 
-const std::string& Runtime::id() const noexcept {
-    return core_->runner->node().id;
+const std::string& Runtime::id() const {
+    return core().runner->node().id;
 }
 
 } // namespace durable

@@ -1,4 +1,6 @@
 #include "base/try.hpp"
+#include "base/utf8.hpp"
+#include "model/ids.hpp"
 
 #include <durable/runtime_options.hpp>
 
@@ -94,6 +96,24 @@ Result<> leases(const RuntimeOptions& options) {
     return {};
 }
 
+// It becomes the owner of sessions: a name in rows, logs and worker ids.
+Result<> node_id(const std::optional<std::string>& id) {
+    if (!id) {
+        return {};
+    }
+    if (id->empty()) {
+        return bad("worker_node_id", "must not be empty");
+    }
+    if (id->size() > longest_given_id) {
+        return bad("worker_node_id",
+                   "must not exceed " + std::to_string(longest_given_id) + " bytes");
+    }
+    if (!utf8::is_utf8(*id) || utf8::has_control(*id)) {
+        return bad("worker_node_id", "must be UTF-8 text without control characters");
+    }
+    return {};
+}
+
 Result<> limits(const Limits& limits) {
     DURABLE_TRY(positive("limits.custom_status_bytes", limits.custom_status_bytes));
     DURABLE_TRY(positive("limits.tag_bytes", limits.tag_bytes));
@@ -127,6 +147,11 @@ Result<> validate(const RuntimeOptions& options) {
     DURABLE_TRY(leases(options));
     DURABLE_TRY(positive("max_attempts", std::size_t{options.max_attempts}));
     DURABLE_TRY(backoff("unregistered_backoff", options.unregistered_backoff));
+    if (options.nondeterminism > NondeterminismPolicy::fail) {
+        return bad("nondeterminism",
+                   "is none of its values: " +
+                       std::to_string(static_cast<unsigned>(options.nondeterminism)));
+    }
     DURABLE_TRY(backoff("park_backoff", options.park_backoff));
     DURABLE_TRY(not_negative("activity_cancellation_grace_period",
                              options.activity_cancellation_grace_period));
@@ -137,9 +162,7 @@ Result<> validate(const RuntimeOptions& options) {
     DURABLE_TRY(limits(options.limits));
     DURABLE_TRY(positive("session_cleanup_interval", options.session_cleanup_interval));
     DURABLE_TRY(positive("max_sessions_per_runtime", options.max_sessions_per_runtime));
-    if (options.worker_node_id && options.worker_node_id->empty()) {
-        return bad("worker_node_id", "must not be empty");
-    }
+    DURABLE_TRY(node_id(options.worker_node_id));
     DURABLE_TRY(positive("cache_idle_timeout", options.cache_idle_timeout));
     DURABLE_TRY(positive("gauge_poll_interval", options.gauge_poll_interval));
     DURABLE_TRY(not_negative("shutdown_timeout", options.shutdown_timeout));

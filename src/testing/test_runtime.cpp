@@ -4,6 +4,7 @@
 #include "testing/deadline_provider.hpp"
 
 #include <durable/memory.hpp>
+#include <durable/provider_admin.hpp>
 #include <durable/test_runtime.hpp>
 
 #include <algorithm>
@@ -13,9 +14,6 @@
 namespace durable {
 
 namespace {
-
-// An orchestration that never comes to rest (a zero timer in a loop) must not hang its test.
-constexpr int most_steps = 10'000'000;
 
 RuntimeOptions on_clock(RuntimeOptions options, const std::shared_ptr<ManualClock>& clock) {
     options.clock = clock;
@@ -35,7 +33,8 @@ void check(const Registry& registry, const RuntimeOptions& options) {
 
 struct TestRuntime::Parts {
     Parts(Registry registry, Options options)
-        : clock{options.clock ? std::move(options.clock) : std::make_shared<ManualClock>()},
+        : max_steps{options.max_steps},
+          clock{options.clock ? std::move(options.clock) : std::make_shared<ManualClock>()},
           store{options.provider ? std::move(options.provider) : memory::open({.clock = clock})},
           deadlines{std::make_shared<testing::DeadlineProvider>(store, clock)},
           provider{deadlines},
@@ -64,6 +63,34 @@ struct TestRuntime::Parts {
         return false;
     }
 
+    [[nodiscard]] std::string restless() const {
+        return "does not come to rest: " + std::to_string(max_steps) +
+               " turns and activities without time passing (TestRuntime::Options::max_steps). Does "
+               "an orchestration continue as new for ever?";
+    }
+
+    // The report of the first parked instance that `id` is, or waits for.
+    [[nodiscard]] const ParkedInstance* parked_in_tree(const std::string& id,
+                                                       const std::vector<ParkedInstance>& parked) {
+        const auto found = std::ranges::find_if(
+            parked, [&](const ParkedInstance& each) { return belongs_to(each.instance, id); });
+        return found == parked.end() ? nullptr : &*found;
+    }
+
+    bool belongs_to(std::string instance, const std::string& root) {
+        auto* const admin = store->as_management_capability();
+        while (instance != root) {
+            const auto parent = admin != nullptr ? admin->get_parent_id(instance)
+                                                 : Result<std::optional<std::string>>{};
+            if (!parent || !*parent) {
+                return false;
+            }
+            instance = **parent;
+        }
+        return true;
+    }
+
+    std::size_t max_steps;
     std::shared_ptr<ManualClock> clock;
     std::shared_ptr<Provider> store;
     std::shared_ptr<testing::DeadlineProvider> deadlines;
@@ -106,7 +133,7 @@ bool TestRuntime::run_activity() {
 
 bool TestRuntime::run_until_idle() {
     const bool turns = parts_->node.options.orchestration_threads != 0U;
-    for (int step = 0; step < most_steps; ++step) {
+    for (std::size_t step = 0; step < parts_->max_steps; ++step) {
         const bool worked = (turns && run_turn()) || run_activity();
         if (!worked) {
             return true;
@@ -121,26 +148,44 @@ std::optional<Instant> TestRuntime::next_event() const {
 
 void TestRuntime::advance(Duration by) {
     const auto until = add_saturating(parts_->clock->now(), by);
-    run_until_idle();
+    const auto come_to_rest = [this] {
+        if (!run_until_idle()) {
+            throw std::runtime_error{"TestRuntime::advance: it " + parts_->restless()};
+        }
+    };
+    come_to_rest();
     while (parts_->clock->now() < until) {
         const auto next = std::min(next_event().value_or(until), until);
         parts_->skip(next - parts_->clock->now(), {});
-        run_until_idle();
+        come_to_rest();
     }
 }
 
 Result<OrchestrationStatus> TestRuntime::finish(const std::string& id, Duration limit) {
     const auto until = add_saturating(parts_->clock->now(), limit);
+    std::optional<std::uint32_t> attempts; // of a parked instance, when it was first seen
     while (true) {
         if (!run_until_idle()) {
-            return fail(ErrorCode::timed_out, id + " does not come to rest");
+            return fail(ErrorCode::timed_out, id + " " + parts_->restless());
         }
         auto status = client().status(id);
         if (!status || status->ended()) {
             return status;
         }
         const auto next = next_event();
-        if (!next || *next > until) {
+        const bool over = !next || *next > until;
+        const auto waiting = parked();
+        if (const auto* found = parts_->parked_in_tree(id, waiting)) {
+            // Once more: a cancellation may have come since.
+            if (over || found->attempts > attempts.value_or(found->attempts)) {
+                return fail(ErrorCode::orchestration_failed, found->report, found->instance);
+            }
+            attempts = attempts.value_or(found->attempts);
+        }
+        if (over && status->status == RunStatus::not_found) {
+            return fail(ErrorCode::not_found, "there is no instance " + id, "finish");
+        }
+        if (over) {
             return fail(ErrorCode::timed_out,
                         id + (next ? " is not done by then" : " waits for something from outside"));
         }

@@ -67,23 +67,22 @@ inline std::deque<detail::Source*>& paused() {
 
 // Suspends whoever awaits it, then gives the value.
 template <class T>
-class Pause : public detail::DurableAwaitableBase {
+class Pause : public detail::DurableAwaitableBase, public detail::Source {
  public:
     using Value = T;
 
     explicit Pause(T value) : value_{std::move(value)} {}
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
-    ~Pause() { std::erase(paused(), &source_); }
+    ~Pause() { std::erase(paused(), this); }
 
-    void start() { paused().push_back(&source_); }
-    [[nodiscard]] detail::Source* source() noexcept { return &source_; }
+    void start() { paused().push_back(this); }
+    [[nodiscard]] detail::Source* source() noexcept { return this; }
     T take() { return std::move(value_); }
     void cancel() noexcept {}
 
  private:
     T value_;
-    detail::Source source_;
 };
 
 inline Pause<std::string> pause(std::string text) {
@@ -131,6 +130,7 @@ class Stage final : public detail::Engine {
     void release(detail::Slot*) noexcept override {}
     void compensate_with(const detail::StepRequest&, const CallOptions&) override {}
     void wrong_order(const detail::Slot&, const detail::Slot&) noexcept override {}
+    void wait_lost(const detail::Slot*) noexcept override {}
     void set_status(std::optional<std::string_view>, Where) override {}
     [[nodiscard]] std::optional<std::string> status() const override { return {}; }
     void kv_set(std::string_view, std::string, Where) override {}

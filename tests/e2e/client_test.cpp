@@ -91,6 +91,68 @@ TEST_P(Clients, BadIdsNamesAndVersionsAreRefused) {
     EXPECT_EQ(code_of(client.cancel("", "")), ErrorCode::invalid_argument);
 }
 
+TEST_P(Clients, AnIdThatNoInstanceCanHaveIsRefusedByEveryCall) {
+    for (const auto& id :
+         {Text{}, Text{"two\nlines"}, Text{"nul\0", 4}, Text{"\x7f"}, Text{"\xff"}}) {
+        EXPECT_EQ(code_of(client.raise(id, go, "")), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.enqueue(id, "Inbox", "")), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.cancel(id, "")), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.status(id)), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.wait(id, 1h)), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.wait_for_status_change(id, 0, 1h)), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.wait_for_kv(id, "key", 1h)), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.kv(id, "key")), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.kv_all(id)), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.stats(id)), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of(client.attach(echo, id).wait(1h)), ErrorCode::invalid_argument);
+    }
+    const auto refused = client.start(echo, "", {.id = "two\nlines"});
+    EXPECT_EQ(refused.error().text(),
+              "start: an instance id has no control characters: 'two\\nlines'");
+    EXPECT_EQ(code_of(client.start(echo, "", {.id = "\xff"})), ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of(client.start(echo, "", {.id = "a::detached::1_2"})),
+              ErrorCode::invalid_argument);
+}
+
+TEST_P(Clients, OddButReadableIdsAreIds) {
+    registry.add(echo, say_again);
+    for (const auto* id : {" ", "..", "/etc/passwd", "a::b", "\xc3\xa4", "';--", "%00"}) {
+        start(echo, id, {.id = id});
+        EXPECT_EQ(output(id), id);
+    }
+}
+
+TEST_P(Clients, OptionsOfAStartThatMakeNoSenseAreRefused) {
+    EXPECT_EQ(client.start(echo, "", {.id = "a", .delay = -1s}).error().text(),
+              "start: StartOptions::delay must not be negative: -1000 ms");
+    EXPECT_EQ(
+        client.start(echo, "", {.id = "a", .existing = static_cast<Existing>(7)}).error().text(),
+        "start: StartOptions::existing is none of its values: 7");
+}
+
+TEST_P(Clients, AreAsGoodAsNewWhenTheyWereMovedFrom) {
+    registry.add(echo, say_again);
+    Client first{store, clock};
+    const Client second{std::move(first)};
+    Client third = second;
+    third = std::move(first); // NOLINT(bugprone-use-after-move): moving is copying
+
+    EXPECT_TRUE(first.start(echo, "x", {.id = "a"}));
+    EXPECT_EQ(output("a"), "x");
+    EXPECT_TRUE(third.status("a"));
+    EXPECT_TRUE(first.has_management());
+}
+
+TEST_P(Clients, ARunThatWasMovedFromHasNoId) {
+    auto run = client.attach(echo, "a");
+    const auto moved = std::move(run);
+
+    EXPECT_EQ(code_of(run.status()),
+              ErrorCode::invalid_argument); // NOLINT(bugprone-use-after-move)
+    EXPECT_EQ(code_of(run.wait(1h)), ErrorCode::invalid_argument);
+    EXPECT_EQ(moved.status().value().status, RunStatus::not_found);
+}
+
 TEST_P(Clients, TextThatIsNotUtf8IsRefused) {
     EXPECT_EQ(code_of(client.start(echo, "\xff", {.id = "a"})), ErrorCode::invalid_argument);
     EXPECT_EQ(code_of(client.raise("a", go, "\xff")), ErrorCode::invalid_argument);
@@ -154,6 +216,7 @@ TEST_P(Clients, AFailureOfTheOrchestrationIsAnErrorOfTheWait) {
 
     EXPECT_EQ(code_of(result), ErrorCode::orchestration_failed);
     EXPECT_EQ(result.error().message, "it broke");
+    EXPECT_EQ(result.error().failure_kind, "Broken");
 }
 
 TEST_P(Clients, AResultOfAnotherTypeIsCorrupt) {

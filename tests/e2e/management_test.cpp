@@ -54,6 +54,18 @@ TEST_P(Managing, AStoreWithoutManagementSaysSo) {
     EXPECT_EQ(code_of(plain.management()), ErrorCode::unsupported);
 }
 
+TEST_P(Managing, NeedsAProvider) {
+    EXPECT_EQ(code_of(Management::of(nullptr)), ErrorCode::invalid_argument);
+}
+
+TEST_P(Managing, IsAsGoodAsNewWhenItWasMovedFrom) {
+    auto first = management();
+    const auto second = std::move(first);
+
+    EXPECT_TRUE(first.list_instances()); // NOLINT(bugprone-use-after-move): moving is copying
+    EXPECT_TRUE(second.list_instances());
+}
+
 TEST_P(Managing, InstancesAreFoundByTheirState) {
     registry.add(counter, count_to_three);
     registry.add(parent,

@@ -419,5 +419,17 @@ TEST_P(Threads, BadOptionsAndBadRegistriesAreRefused) {
     EXPECT_FALSE(Runtime::try_start(nullptr, {}, options));
 }
 
+TEST_P(Threads, ARuntimeThatWasMovedFromSaysSo) {
+    auto first = Runtime::start(store, registry, options);
+    auto second = std::move(first);
+
+    // NOLINTBEGIN(bugprone-use-after-move): that is the mistake
+    EXPECT_THROW(first.shutdown(1s), std::logic_error);
+    EXPECT_THROW(static_cast<void>(first.parked()), std::logic_error);
+    EXPECT_THROW(static_cast<void>(first.id()), std::logic_error);
+    // NOLINTEND(bugprone-use-after-move)
+    EXPECT_FALSE(second.id().empty());
+}
+
 } // namespace
 } // namespace durable::e2e::threads_test

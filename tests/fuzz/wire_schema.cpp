@@ -85,7 +85,7 @@ constexpr std::array errors = std::to_array<Shape>({
     {"Infrastructure", "operation:s message:s retryable:b"},
     {"Configuration", "kind:N resource:s message:s?"},
     {"Application", "kind:K message:s retryable:b failure_kind:s~"},
-    {"Poison", "attempt_count:c max_attempts:c message_type:M message:s"},
+    {"Poison", "attempt_count:c max_attempts:c message_type:M message:s cause:s~"},
 });
 
 constexpr std::array application_kinds = std::to_array<Shape>({{"Cancelled", "reason:s"}});

@@ -245,7 +245,7 @@ TEST(UnusualText, BytesThatAreNoUtf8FailTheOrchestrationBeforeTheyAreStored) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         co_return co_await ctx.call_raw("A", "\xff");
     })
-        .fails("'A': name, input and options must be UTF-8 text")
+        .fails("'A': input and options must be UTF-8 text")
         .gives_to_workers({});
     fresh([](Context, std::string) -> Task<std::string> {
         co_return "\xc3\x28";

@@ -4,8 +4,12 @@
 #include <durable/kv.hpp>
 #include <durable/payload.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -114,6 +118,19 @@ TEST(Payload, NumbersThatJsonCannotSayAreRefused) {
                  std::invalid_argument);
     EXPECT_THROW(static_cast<void>(to_payload(std::numeric_limits<double>::quiet_NaN())),
                  std::invalid_argument);
+}
+
+// nlohmann-json would write null, and nobody would know.
+TEST(Payload, NumbersThatJsonCannotSayAreRefusedInsideOfValuesToo) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+
+    EXPECT_THROW(static_cast<void>(to_payload(std::optional{nan})), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(to_payload(std::vector{1.0, -infinity})), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(
+                     to_payload(std::map<std::string, std::vector<float>>{{"a", {std::nanf("")}}})),
+                 std::invalid_argument);
+    EXPECT_EQ(to_payload(std::vector{1.5, -0.25}), "[1.5,-0.25]");
 }
 
 TEST(Payload, AValueOfAnotherInstancesKvIsEmptyOrTyped) {

@@ -2,6 +2,8 @@
 
 #include <durable/registry.hpp>
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
 namespace durable {
@@ -108,6 +110,27 @@ TEST(Registry, ListsItsMistakesByName) {
                   "activity '__mine': a durable name must not begin with '__': such names are the "
                   "library's own",
                   "orchestration 'Hello' is pinned to version 9.9.9, which nobody has bound"}));
+}
+
+TEST(Registry, FunctionsThatAreNullAreMistakes) {
+    constexpr Activity<void()> tick{"Tick"};
+    constexpr Orchestration<std::string()> idle{"Idle"};
+    Registry registry;
+    registry.add(greet, std::function<std::string(std::string)>{})
+        .add(tick, static_cast<void (*)()>(nullptr))
+        .add(hello, static_cast<Task<std::string> (*)(Context, std::string)>(nullptr))
+        .add(idle, static_cast<Task<std::string> (*)(Context)>(nullptr))
+        .add_raw_activity("Raw", nullptr)
+        .add_raw_orchestration("RawToo", "1.0.0", nullptr);
+
+    EXPECT_EQ(registry.problems(),
+              (std::vector<std::string>{
+                  "activity 'Greet': there is no code: the function is null",
+                  "activity 'Tick': there is no code: the function is null",
+                  "orchestration 'Hello' version 1.0.0: there is no code: the function is null",
+                  "orchestration 'Idle' version 1.0.0: there is no code: the function is null",
+                  "activity 'Raw': there is no code: the function is null",
+                  "orchestration 'RawToo' version 1.0.0: there is no code: the function is null"}));
 }
 
 TEST(Registry, MergesWhatLibrariesBring) {

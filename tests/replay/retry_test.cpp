@@ -104,7 +104,7 @@ TEST(Retry, NeedsAtLeastOneAttempt) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         co_return co_await ctx.call_raw("A", "", {.retry = {.max_attempts = 0}});
     })
-        .fails("activity 'A': max_attempts must be at least 1")
+        .fails("activity 'A': retry.max_attempts must be at least 1, not 0")
         .gives_to_workers({});
 }
 

@@ -139,7 +139,8 @@ TEST(ChildStep, MayNotTakeAnIdOfTheLibrary) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         co_return co_await ctx.call_child_raw("C", "", {.id = "sub::mine"});
     })
-        .fails("child 'C': ids that begin with 'sub::' are the library's own")
+        .fails("'C': 'sub::' and '::detached::' in an instance id are the library's own: "
+               "'sub::mine'")
         .sends({});
 }
 

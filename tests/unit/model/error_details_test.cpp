@@ -1,4 +1,6 @@
+#include <durable/codec.hpp>
 #include <durable/error_details.hpp>
+#include <durable/result.hpp>
 
 #include <gtest/gtest.h>
 
@@ -63,6 +65,33 @@ TEST(ErrorDetails, APoisonErrorCountsItsAttempts) {
     EXPECT_EQ(display_text(poison),
               "poison: orchestration order-1 history deserialization failed after 11 attempts "
               "(max 10): bad json");
+}
+
+TEST(ErrorDetails, APoisonErrorTellsItsCauseWhereItIsKnown) {
+    Poison poison{.attempt_count = 4,
+                  .max_attempts = 3,
+                  .kind = PoisonKind::orchestration,
+                  .instance = "order-1",
+                  .activity_name = "Charge",
+                  .activity_id = 2,
+                  .message = "[]",
+                  .cause = "no handler is registered"};
+    EXPECT_EQ(
+        display_text(poison),
+        "poison: orchestration order-1 exceeded 4 attempts (max 3): no handler is registered");
+    poison.kind = PoisonKind::activity;
+    EXPECT_EQ(display_text(poison),
+              "poison: activity Charge#2 exceeded 4 attempts (max 3): no handler is registered");
+    EXPECT_EQ(decode_error_details(encode(ErrorDetails{poison}).value()).value(),
+              ErrorDetails{poison});
+}
+
+TEST(ErrorDetails, EachHasAKindForCode) {
+    EXPECT_EQ(kind_of(Infrastructure{}), failure_kind::infrastructure);
+    EXPECT_EQ(kind_of(Configuration{}), failure_kind::configuration);
+    EXPECT_EQ(kind_of(Poison{}), failure_kind::poison);
+    EXPECT_EQ(kind_of(Application{.kind = ApplicationKind::cancelled}), failure_kind::cancelled);
+    EXPECT_EQ(kind_of(Application{.failure_kind = "PaymentDeclined"}), "PaymentDeclined");
 }
 
 TEST(ErrorDetails, EachHasACategory) {

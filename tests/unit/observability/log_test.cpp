@@ -44,6 +44,41 @@ TEST(JsonLogger, WritesOneObjectPerLine) {
               "\n");
 }
 
+constexpr std::array hostile{
+    LogField{.name = "na\x1bme", .value = "\xff\xc3\xa9\x7f\xc2\x9b\x31m\ttab"}};
+
+LogRecord hostile_record() {
+    return {.source = "runtime",
+            .message = "\x1b[31mred\r",
+            .time = from_epoch_ms(0),
+            .instance = "a\nb",
+            .fields = hostile};
+}
+
+TEST(TextLogger, WritesNothingThatMovesACursorAndNothingThatIsNoUtf8) {
+    std::ostringstream out;
+
+    text_logger(out, LogLevel::info)->write(hostile_record());
+
+    EXPECT_EQ(out.str(),
+              "1970-01-01T00:00:00.000Z info runtime a\\nb \\x1b[31mred\\x0d "
+              "na\\x1bme=\\xff\xc3\xa9\\x7f\\xc2\\x9b1m\\x09tab\n");
+}
+
+TEST(JsonLogger, WritesJsonWhateverItIsGiven) {
+    std::ostringstream out;
+
+    json_logger(out, LogLevel::info)->write(hostile_record());
+
+    EXPECT_EQ(out.str(),
+              R"({"time":"1970-01-01T00:00:00.000Z","level":"info","source":"runtime",)"
+              R"("message":"\u001b[31mred\u000d","instance":"a\u000ab",)"
+              R"("na\u001bme":"\ufffd)"
+              "\xc3\xa9"
+              R"(\u007f\u009b1m\u0009tab"})"
+              "\n");
+}
+
 TEST(TextLogger, LeavesOutWhatIsUnknown) {
     std::ostringstream out;
 

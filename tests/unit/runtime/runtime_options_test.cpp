@@ -47,6 +47,22 @@ TEST(RuntimeOptions, AComplaintNamesTheFieldAndItsValue) {
               "RuntimeOptions::gauge_poll_interval must be positive, not -1000 ms");
 }
 
+TEST(RuntimeOptions, ANodeIdIsTextThatCanBeShown) {
+    const auto sentence =
+        "RuntimeOptions::worker_node_id must be UTF-8 text without control characters";
+    EXPECT_EQ(complaint({.worker_node_id = "node\n1"}), sentence);
+    EXPECT_EQ(complaint({.worker_node_id = std::string{"nul\0", 4}}), sentence);
+    EXPECT_EQ(complaint({.worker_node_id = "\xff"}), sentence);
+    EXPECT_EQ(complaint({.worker_node_id = std::string(513, 'x')}),
+              "RuntimeOptions::worker_node_id must not exceed 512 bytes");
+    EXPECT_EQ(complaint({.worker_node_id = "Knoten-\xc3\xa4"}), "");
+}
+
+TEST(RuntimeOptions, AValueOutsideOfItsEnumerationIsRefused) {
+    EXPECT_EQ(complaint({.nondeterminism = static_cast<NondeterminismPolicy>(7)}),
+              "RuntimeOptions::nondeterminism is none of its values: 7");
+}
+
 TEST(RuntimeOptions, ARuntimeThatWouldRunNothingIsRefused) {
     EXPECT_EQ(complaint({.orchestration_threads = 0}), "");
     EXPECT_EQ(complaint({.activity_threads = 0}), "");

@@ -1,0 +1,124 @@
+// What an orchestration may not store: names, ids, versions and options that make no sense. The
+// sentence names the field, and the orchestration ends there.
+
+#include "replay/fixture.hpp"
+
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace durable::replay_test::refusal_test {
+
+namespace {
+
+TEST(Refused, NamesThatNobodyCanRegister) {
+    const auto sentence = "a durable name consists of letters, digits, '_', '-', '.' and ':': "
+                          "'no spaces'";
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_raw("no spaces", "");
+    }).fails(sentence);
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_child_raw("no spaces", "");
+    }).fails(sentence);
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.wait_for_raw("no spaces");
+    }).fails(sentence);
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.dequeue_raw("no spaces");
+    }).fails(sentence);
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return ctx.start_detached_raw("no spaces", "");
+    }).fails(sentence);
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        ctx.on_failure_raw("no spaces", "");
+        co_return "";
+    }).fails("compensation 'no spaces': " + std::string{sentence});
+}
+
+TEST(Refused, IdsThatNoInstanceMayHave) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_child_raw("C", "", {.id = "two\nlines"});
+    }).fails("'C': an instance id has no control characters: 'two\\nlines'");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return ctx.start_detached_raw("D", "", {.id = "bell\x07"});
+    }).fails("'D': an instance id has no control characters: 'bell\\x07'");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        const std::string long_id(513, 'x');
+        co_return ctx.start_detached_raw("D", "", {.id = long_id});
+    }).fails("'D': an instance id has at most 512 bytes, not 513");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return ctx.start_detached_raw("D", "", {.id = "a::detached::1_2"});
+    })
+        .fails("'D': 'sub::' and '::detached::' in an instance id are the library's own: "
+               "'a::detached::1_2'");
+}
+
+TEST(Refused, VersionsThatAreNone) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_child_raw("C", "", {.version = "two"});
+    }).fails("'C': not a version: 'two', expected three numbers, like 1.2.3");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.continue_as_new_raw("", {.version = "2"});
+    }).fails("'TestOrch': not a version: '2', expected three numbers, like 1.2.3");
+}
+
+template <class Change>
+void expect_refused(std::string_view sentence, Change) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        CallOptions options{.retry = {.max_attempts = 2}};
+        Change{}(options);
+        co_return co_await ctx.call_raw("A", "", options);
+    }).fails("activity 'A': " + std::string{sentence});
+}
+
+TEST(Refused, RetryPoliciesAndTimeoutsThatMakeNoSense) {
+    expect_refused("retry.max_attempts must be at least 1, not 0",
+                   [](CallOptions& options) { options.retry.max_attempts = 0; });
+    expect_refused("retry.multiplier must be a number from 1 on, not 0.500000",
+                   [](CallOptions& options) { options.retry.multiplier = 0.5; });
+    expect_refused("retry.multiplier must be a number from 1 on, not nan",
+                   [](CallOptions& options) {
+                       options.retry.multiplier = std::numeric_limits<double>::quiet_NaN();
+                   });
+    expect_refused("retry.first_delay must not be negative: -1000 ms",
+                   [](CallOptions& options) { options.retry.first_delay = -1s; });
+    expect_refused("retry.max_delay must not be negative: -1 ms",
+                   [](CallOptions& options) { options.retry.max_delay = -1ms; });
+    expect_refused("timeout must be positive, not 0 ms",
+                   [](CallOptions& options) { options.timeout = 0s; });
+    expect_refused("total_timeout must be positive, not -1000 ms",
+                   [](CallOptions& options) { options.total_timeout = -1s; });
+    expect_refused("retry.backoff is none of its values: 7",
+                   [](CallOptions& options) { options.retry.backoff = static_cast<Backoff>(7); });
+    // Without retries, too: the mistake is in the program, not in this call.
+    expect_refused("retry.multiplier must be a number from 1 on, not -2.000000",
+                   [](CallOptions& options) { options.retry = {.multiplier = -2}; });
+}
+
+TEST(Refused, APolicyForChildrenThatIsNone) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_child_raw(
+            "C", "", {.when_dropped = static_cast<ChildPolicy>(7)});
+    }).fails("'C': when_dropped is none of its values: 7");
+}
+
+Task<std::string> try_to_catch(Context ctx, std::string) {
+    ctx.on_failure_raw("Undo", "it");
+    try {
+        auto call = ctx.call_raw("no spaces", "");
+        co_await call;
+    } catch (...) {
+        co_return "caught";
+    }
+    co_return "went on";
+}
+
+TEST(Refused, StepsCannotBeCaughtAndCompensationsRun) {
+    fresh(try_to_catch).runs_on().gives_to_workers({"ActivityExecute#2 Undo(it)"});
+}
+
+} // namespace
+
+} // namespace durable::replay_test::refusal_test
