@@ -26,13 +26,16 @@ namespace {
 using simulation::SimFiles;
 using simulation::Survival;
 
-// So small that the workload goes through several segments and checkpoints.
+// So small that the workload goes through several segments, checkpoints and packs.
 Machine small(SimFiles& disk) {
     return {.files = &disk,
             .threads = false,
             .segment_sizes = {.first = 1U << 11U, .largest = 1U << 12U},
             .checkpoint_bytes = 1U << 11U,
-            .checkpoint_piece = 1U << 7U};
+            .checkpoint_piece = 1U << 7U,
+            .pack_bytes = 0,
+            .small_packs = 3,
+            .most_copies = 0};
 }
 
 class CrashTest : public ::testing::Test {
@@ -40,9 +43,17 @@ class CrashTest : public ::testing::Test {
     CrashTest() {
         SimFiles disk;
         states_ = reference_states(steps_, small(disk));
-        calls_ = disk.calls();
+        SimFiles counting; // without the calls that look at the states
+        (void)play(steps_, **open_store(small(counting)));
+        calls_ = counting.calls();
         for (const auto& path : disk.paths()) {
             checkpointed_ = checkpointed_ || path.starts_with("/store/checkpoint/");
+            if (path.starts_with("/store/packs/")) {
+                last_pack_ = path;
+                const auto content = disk.content(path);
+                const auto lines = std::ranges::count(content, '\n');
+                merged_ += lines > 3 ? 1U : 0U;
+            }
         }
     }
 
@@ -94,10 +105,14 @@ class CrashTest : public ::testing::Test {
     std::vector<FsProvider::State> states_;
     std::uint64_t calls_ = 0;
     bool checkpointed_ = false;
+    std::size_t merged_ = 0; // packs of several instances
+    std::string last_pack_;  // packs that were merged or emptied have lower numbers
 };
 
-TEST_F(CrashTest, TheWorkloadGoesThroughCheckpointsAndSegments) {
+TEST_F(CrashTest, TheWorkloadGoesThroughCheckpointsSegmentsAndPacks) {
     EXPECT_TRUE(checkpointed_);
+    EXPECT_GE(last_pack_, "/store/packs/0000000007.pack");
+    EXPECT_GT(merged_, 0U);
     EXPECT_GT(calls_, 200U);
 }
 

@@ -159,6 +159,16 @@ read_checkpoint(Files& files, const std::string& directory, const CheckpointCont
         if (is_end(json)) {
             break;
         }
+        if (is_pack_record(json)) {
+            auto record = decode_pack_record(json);
+            if (!record) {
+                return file.damaged(record.error().message);
+            }
+            if (content.pack) {
+                DURABLE_TRY(content.pack(*std::move(record)));
+            }
+            continue;
+        }
         auto image = decode_image(json);
         if (!image) {
             return file.damaged(image.error().message);

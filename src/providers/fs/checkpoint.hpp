@@ -3,8 +3,8 @@
 //
 //   checkpoint/0000004711.ckpt     named after the record
 //     frame {"checkpoint":1,"lsn":4711}
-//     frame of what belongs to no instance, then one frame per instance, see image_codec.hpp
-//     frame {"end":true,"instances":12}
+//     frame of what belongs to no instance, one frame per pack, see pack_file.hpp, then one frame
+//     per instance that is in no pack, see image_codec.hpp frame {"end":true,"instances":12}
 //
 // A file gets this name when all of it is durable, so one that does not read well is damaged.
 
@@ -12,6 +12,7 @@
 
 #include "base/files.hpp"
 #include "providers/fs/journal_reader.hpp"
+#include "providers/fs/pack_file.hpp"
 #include "providers/ledger/image.hpp"
 
 #include <durable/result.hpp>
@@ -56,8 +57,9 @@ class CheckpointWriter {
 
 // What a checkpoint holds, to be handed out piece by piece.
 struct CheckpointContent {
-    std::function<Result<>(ledger::RestImage)> rest;         // first
-    std::function<Result<>(ledger::InstanceImage)> instance; // oldest first
+    std::function<Result<>(ledger::RestImage)> rest; // first
+    std::function<Result<>(PackRecord)> pack;        // may be empty
+    std::function<Result<>(ledger::InstanceImage)> instance;
 };
 
 struct CheckpointFound {

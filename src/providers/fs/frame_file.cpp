@@ -57,6 +57,12 @@ Result<std::optional<std::string_view>> FrameFile::next() {
     return json;
 }
 
+void FrameFile::seek(std::uint64_t offset) noexcept {
+    buffer_.clear();
+    at_ = 0;
+    base_ = offset;
+}
+
 Result<> FrameFile::skip_line() {
     while (true) {
         DURABLE_TRY_ASSIGN(const auto bytes, peek(chunk));

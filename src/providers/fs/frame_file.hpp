@@ -22,6 +22,9 @@ class FrameFile {
     //   corrupt  what follows is no frame
     [[nodiscard]] Result<std::optional<std::string_view>> next();
 
+    // Goes on at this offset, where a frame begins.
+    void seek(std::uint64_t offset) noexcept;
+
     // Goes on behind the next line end, where the next whole frame may be.
     [[nodiscard]] Result<> skip_line();
 

@@ -12,6 +12,8 @@ namespace durable::fs {
 Result<> FsProvider::corrupt_history(const std::string& instance) {
     {
         const MutexLock lock{mutex_};
+        (void)ledger_.instances.find(instance);
+        forget_copies({instance});
         DURABLE_TRY(ledger::damage_history(ledger_, instance));
     }
     return make_checkpoint();
@@ -22,6 +24,8 @@ Result<> FsProvider::corrupt_event(const std::string& instance,
                                    std::uint64_t event_id) {
     {
         const MutexLock lock{mutex_};
+        (void)ledger_.instances.find(instance);
+        forget_copies({instance});
         DURABLE_TRY(ledger::damage_event(ledger_, instance, execution_id, event_id));
     }
     return make_checkpoint();
@@ -50,8 +54,17 @@ FsProvider::State FsProvider::state() {
     const MutexLock lock{mutex_};
     State state{.lsn = journal_->last(), .rest = ledger_.rest(), .instances = {}};
     ledger_.instances.for_each([&](const ledger::Instance& instance) {
-        state.instances.push_back(ledger::image_of(instance));
+        if (instance.copy != ledger::Instance::Copy::made) {
+            state.instances.push_back(ledger::image_of(instance));
+        }
     });
+    for (const auto& [number, pack] : packs_.packs()) {
+        for (std::uint32_t line = 0; line < pack->live.size(); ++line) {
+            if (pack->live[line]) {
+                state.instances.push_back(read_line(*pack, line).value());
+            }
+        }
+    }
     std::ranges::sort(state.instances, {}, &ledger::InstanceImage::id);
     return state;
 }

@@ -19,9 +19,13 @@ Result<Lsn> FsProvider::load_checkpoint() {
             ledger_.restore(std::move(rest));
             return {};
         },
+        .pack = [&](const PackRecord& record) -> Result<> {
+            mutex_.assert_held();
+            return load_pack(record);
+        },
         .instance = [&](ledger::InstanceImage image) -> Result<> {
             mutex_.assert_held();
-            if (ledger_.instances.find(image.id) != nullptr) {
+            if (ledger_.instances.find_here(image.id) != nullptr) {
                 return fail(ErrorCode::corrupt,
                             directory_.checkpoint() + ": two instances are \"" + image.id + "\"");
             }
@@ -34,10 +38,6 @@ Result<Lsn> FsProvider::load_checkpoint() {
 }
 
 bool FsProvider::work_on_checkpoint() {
-    const std::unique_lock house{house_mutex_, std::try_to_lock};
-    if (!house || (!checkpoint_ && journal_->bytes() < checkpoint_at_.load())) {
-        return false;
-    }
     const auto more = write_piece();
     if (!more) {
         // Nothing is lost but the space that it would have freed: try again, but not at once.
@@ -50,6 +50,7 @@ bool FsProvider::work_on_checkpoint() {
 
 Result<> FsProvider::make_checkpoint() {
     const std::scoped_lock house{house_mutex_};
+    drop_packing();
     drop_checkpoint();
     while (true) {
         const auto more = write_piece();
@@ -69,7 +70,7 @@ Result<bool> FsProvider::write_piece() {
         {
             const MutexLock lock{mutex_};
             lsn = journal_->last();
-            snapshot_.emplace(ledger_);
+            snapshot_.emplace(ledger_, pack_frames());
         }
         DURABLE_TRY_ASSIGN(auto writer,
                            CheckpointWriter::begin(files_, directory_.checkpoint(), lsn));
@@ -97,6 +98,7 @@ Result<bool> FsProvider::write_piece() {
                          std::max(machine_.checkpoint_bytes, checkpoint_->bytes()));
     drop_checkpoint();
     (void)journal_->forget_through(lsn); // what cannot be removed now is removed at the next start
+    remove_obsolete_packs();
     return false;
 }
 

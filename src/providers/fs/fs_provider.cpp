@@ -47,7 +47,8 @@ FsProvider::open(const std::string& directory, const Options& options, const Mac
 }
 
 FsProvider::FsProvider(StoreDirectory directory, Options options, const Machine& machine)
-    : LedgerProvider{ledger::Options{.unstarted_message_ttl = options.unstarted_message_ttl},
+    : LedgerProvider{ledger::Options{.unstarted_message_ttl = options.unstarted_message_ttl,
+                                     .track_settled = true},
                      options.clock,
                      machine.random},
       options_{std::move(options)},
@@ -58,6 +59,7 @@ FsProvider::FsProvider(StoreDirectory directory, Options options, const Machine&
 FsProvider::~FsProvider() {
     closing_.store(true);
     housekeeper_.reset();
+    drop_packing();
     drop_checkpoint();
     if (journal_) {
         close();
@@ -85,6 +87,8 @@ Result<> FsProvider::recover() {
     DURABLE_TRY_ASSIGN(const Lsn after, load_checkpoint());
     // A process that died may have renamed it only: it must stay before its records go.
     DURABLE_TRY(to_result(files_.sync_directory(directory_.checkpoint())));
+    DURABLE_TRY(remove_unnamed_packs());
+    ledger_.instances.keep_in(this);
     std::optional<Close> last;  // set while a close is the latest record
     std::uint64_t replayed = 0; // bytes
     const auto replay = [&](const JournalRecord& stored) -> Result<> {
@@ -108,6 +112,11 @@ Result<> FsProvider::recover() {
         if (!record) {
             return damaged(record.error());
         }
+        auto changing = bring_touched(*record);
+        if (!changing) {
+            return damaged(changing.error());
+        }
+        forget_copies(*changing);
         ledger_.apply(*std::move(record));
         return {};
     };
@@ -129,6 +138,7 @@ Result<> FsProvider::recover() {
         const auto elapsed = std::max(clock_->now() - last->at, Duration::zero());
         ledger::take_over(ledger_, last->handover, elapsed, now());
     }
+    applied(); // what had finished may be packed
     if (machine_.threads) {
         housekeeper_.emplace([this] { keep_house(); });
     }
@@ -136,6 +146,7 @@ Result<> FsProvider::recover() {
 }
 
 Result<> FsProvider::journal(const ledger::Record& record) {
+    DURABLE_TRY_ASSIGN(const auto changing, bring_touched(record));
     if (snapshot_) {
         DURABLE_TRY(snapshot_->keep(ledger_, record));
     }
@@ -149,6 +160,7 @@ Result<> FsProvider::journal(const ledger::Record& record) {
         }
         made_.push_back({.next_seq = seq + 1, .lsn = lsn});
     }
+    forget_copies(changing);
     return {};
 }
 
@@ -157,7 +169,8 @@ std::uint64_t FsProvider::position() const {
 }
 
 Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq given) {
-    if (journal_->wants_spare() || journal_->bytes() >= checkpoint_at_.load()) {
+    if (journal_->wants_spare() || journal_->bytes() >= checkpoint_at_.load() ||
+        packing_due_.load(std::memory_order_relaxed)) {
         housekeeper_ ? housekeeper_->ask() : keep_house();
     }
     switch (what) {
@@ -189,7 +202,24 @@ void FsProvider::keep_house() {
             (void)journal_->prepare_spare(); // a full disk is told to whoever needs the space
         }
         // Without threads each call does one piece, so that changes come in between there too.
-    } while (!closing_.load() && work_on_checkpoint() && machine_.threads);
+    } while (!closing_.load() && work() && machine_.threads);
+}
+
+// One piece of what is in progress or due: a pack is finished before a checkpoint is begun, so that
+// a checkpoint never sees half of one.
+bool FsProvider::work() {
+    const std::unique_lock house{house_mutex_, std::try_to_lock};
+    if (!house) {
+        return false;
+    }
+    drop_spare_copies();
+    if (packing_) {
+        return work_on_pack();
+    }
+    if (checkpoint_ || journal_->bytes() >= checkpoint_at_.load()) {
+        return work_on_checkpoint();
+    }
+    return packing_due_.load() && work_on_pack();
 }
 
 } // namespace durable::fs

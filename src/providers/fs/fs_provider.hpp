@@ -16,8 +16,10 @@
 #include "providers/fs/close_codec.hpp"
 #include "providers/fs/housekeeper.hpp"
 #include "providers/fs/journal.hpp"
+#include "providers/fs/pack_index.hpp"
 #include "providers/fs/snapshot.hpp"
 #include "providers/fs/store_directory.hpp"
+#include "providers/ledger/archive.hpp"
 #include "providers/ledger/image.hpp"
 #include "providers/ledger/ledger_provider.hpp"
 
@@ -31,6 +33,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace durable::fs {
@@ -47,9 +52,15 @@ struct Machine {
     std::uint64_t checkpoint_bytes = 1ULL << 25U;
     // How much of one is encoded while calls wait.
     std::size_t checkpoint_piece = 1U << 16U;
+    // A pack begins when finished instances have about that much history; 0: at once.
+    std::uint64_t pack_bytes = 1ULL << 22U;
+    // So many small packs become one.
+    std::size_t small_packs = 8;
+    // Packed instances that somebody has looked at stay in memory, so many.
+    std::size_t most_copies = 256;
 };
 
-class FsProvider final : public ledger::LedgerProvider {
+class FsProvider final : public ledger::LedgerProvider, private ledger::Archive {
  public:
     [[nodiscard]] static Result<std::shared_ptr<FsProvider>>
     open(const std::string& directory, const Options& options, const Machine& machine = {});
@@ -61,6 +72,9 @@ class FsProvider final : public ledger::LedgerProvider {
     [[nodiscard]] Durability durability() const noexcept override { return options_.durability; }
 
     [[nodiscard]] JournalCounters counters() const { return journal_->counters(); }
+
+    Result<std::vector<std::string>> list_instances() override;
+    Result<std::vector<std::string>> list_instances_by_status(const std::string& status) override;
 
     // Makes a checkpoint now, whatever is due.
     [[nodiscard]] Result<> make_checkpoint();
@@ -89,6 +103,11 @@ class FsProvider final : public ledger::LedgerProvider {
     [[nodiscard]] std::uint64_t position() const override DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<> settle(Telling what, std::uint64_t position, ledger::Seq given) override
         DURABLE_EXCLUDES(mutex_);
+    void applied() override DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> looked() override DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<std::vector<std::string>>
+    archived(const InstanceFilter& filter, bool roots, std::size_t limit) override
+        DURABLE_EXCLUDES(mutex_);
 
  private:
     FsProvider(StoreDirectory directory, Options options, const Machine& machine);
@@ -97,11 +116,61 @@ class FsProvider final : public ledger::LedgerProvider {
     [[nodiscard]] Result<Lsn> load_checkpoint() DURABLE_REQUIRES(mutex_);
     void close();
     void keep_house();
-    // One piece of the checkpoint in progress, or of a new one; true: there is more to do.
+    // One piece of what is in progress or due; true: there is more to do.
+    [[nodiscard]] bool work();
     [[nodiscard]] bool work_on_checkpoint();
     [[nodiscard]] Result<bool> write_piece() DURABLE_EXCLUDES(mutex_);
     void drop_checkpoint() DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] Lsn made_by(ledger::Seq seq) DURABLE_EXCLUDES(made_mutex_);
+
+    // ---- fs_archive.cpp: instances in packs, found when they are needed
+
+    void bring(std::string_view id) override;
+    void bring_children(std::string_view parent) override;
+    void bring_line(PackPlace place, std::optional<std::string_view> wanted)
+        DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<ledger::InstanceImage> read_line(const Pack& pack, std::uint32_t line);
+    // The instances that the record changes, brought into the ledger.
+    [[nodiscard]] Result<std::vector<std::string>> bring_touched(const ledger::Record& record)
+        DURABLE_REQUIRES(mutex_);
+    // They are about to change: what their packs say is not true any more.
+    void forget_copies(const std::vector<std::string>& ids) DURABLE_REQUIRES(mutex_);
+    void drop_spare_copies() DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] Result<> load_pack(const PackRecord& record) DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> remove_unnamed_packs() DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] std::string pack_frames() const DURABLE_REQUIRES(mutex_);
+    // The packs as they are now, to be read without the mutex.
+    struct PackView {
+        std::shared_ptr<const Pack> pack;
+        std::vector<bool> live;
+    };
+    [[nodiscard]] std::vector<PackView> view_packs() const DURABLE_REQUIRES(mutex_);
+    template <class Fn>
+    [[nodiscard]] Result<> for_each_line(const std::vector<PackView>& packs, Fn fn);
+    [[nodiscard]] Result<std::vector<std::string>>
+    list(std::string_view operation, std::optional<ExecutionStatus> status, bool all);
+
+    // ---- fs_packing.cpp: packs made and made anew, guarded by house_mutex_
+
+    struct Packing {
+        PackWriter writer;
+        std::vector<std::uint32_t> sources; // packs that are made anew; none: the ledger
+        std::vector<PackPlace> places;      // where each line comes from
+        std::vector<PackLine> lines;        // of the source at hand
+        std::size_t source = 0;
+        std::size_t line = 0;
+        std::optional<PackRecord> finished;
+        std::size_t installed = 0;
+    };
+    [[nodiscard]] bool work_on_pack();
+    [[nodiscard]] Result<bool> pack_piece();
+    [[nodiscard]] Result<bool> begin_packing();
+    [[nodiscard]] Result<bool> gather_settled();
+    [[nodiscard]] Result<bool> gather_lines();
+    [[nodiscard]] bool install_some();
+    void install_line(PackPlace place, const PackLine& line) DURABLE_REQUIRES(mutex_);
+    void drop_packing() DURABLE_EXCLUDES(mutex_);
+    void remove_obsolete_packs();
 
     const Options options_;
     const Machine machine_;
@@ -123,6 +192,23 @@ class FsProvider final : public ledger::LedgerProvider {
     std::optional<CheckpointWriter> checkpoint_;  // guarded by house_mutex_
     std::atomic<std::uint64_t> checkpoint_at_{0}; // when journal_->bytes() comes there, one is due
     std::atomic<bool> closing_{false};
+
+    PackIndex packs_ DURABLE_GUARDED_BY(mutex_);
+    // Packed instances in memory that have not changed, and those that came, oldest first.
+    struct Copy {
+        PackPlace place;
+        std::uint64_t arrival = 0;
+    };
+    std::unordered_map<std::string, Copy> copies_ DURABLE_GUARDED_BY(mutex_);
+    std::deque<std::pair<std::uint64_t, std::string>> arrivals_ DURABLE_GUARDED_BY(mutex_);
+    std::uint64_t next_arrival_ DURABLE_GUARDED_BY(mutex_) = 0;
+    std::optional<Error> unreadable_ DURABLE_GUARDED_BY(mutex_);
+    std::uint64_t killed_ DURABLE_GUARDED_BY(mutex_) = 0; // lines, since the packs were looked at
+    bool packing_begun_ DURABLE_GUARDED_BY(mutex_) = false;
+    std::optional<Packing> packing_;                    // guarded by house_mutex_
+    std::vector<std::shared_ptr<const Pack>> obsolete_; // likewise; files to be removed
+    std::atomic<bool> packing_due_{false};
+    std::atomic<std::uint64_t> packing_from_{0}; // not before journal_->bytes() comes there
 
     std::optional<Housekeeper> housekeeper_; // last: its thread uses everything above
 };

@@ -5,6 +5,7 @@
 #include "providers/fs/close_codec.hpp"
 #include "providers/fs/frame_scan.hpp"
 #include "providers/fs/image_codec.hpp"
+#include "providers/fs/pack_file.hpp"
 #include "providers/fs/record_codec.hpp"
 #include "providers/fs/segments.hpp"
 #include "providers/fs/store_directory.hpp"
@@ -116,12 +117,13 @@ class Salvor {
                    std::uint64_t offset,
                    std::string_view json,
                    std::size_t line) {
+        if (is_pack_record(json)) {
+            const auto record = decode_pack_record(json);
+            record ? take_pack(*record) : lose(path, offset, json, record.error().message);
+            return;
+        }
         if (auto image = decode_image(json)) {
-            if (!ids_.insert(image->id).second) {
-                lose(path, offset, json, "a second instance \"" + image->id + "\"");
-            } else {
-                images_.push_back(*std::move(image));
-            }
+            take_image(path, offset, json, *std::move(image));
             return;
         }
         auto rest = decode_rest(json);
@@ -130,6 +132,47 @@ class Salvor {
             return;
         }
         lose(path, offset, json, decode_image(json).error().message);
+    }
+
+    void take_image(const std::string& path,
+                    std::uint64_t offset,
+                    std::string_view json,
+                    ledger::InstanceImage image) {
+        if (!ids_.insert(image.id).second) {
+            lose(path, offset, json, "a second instance \"" + image.id + "\"");
+        } else {
+            images_.push_back(std::move(image));
+        }
+    }
+
+    // Its live lines. A damaged stretch counts as one line.
+    void take_pack(const PackRecord& record) {
+        const auto path = pack_path(layout_.packs(), record.number);
+        const auto content = read(path);
+        if (!content) {
+            return;
+        }
+        std::uint64_t line = 0; // the header is the first
+        scan_frames(std::string_view{*content}.substr(0, record.index_at),
+                    {.whole =
+                         [&](std::string_view json, std::uint64_t offset) {
+                             if (line++ == 0 || std::ranges::binary_search(record.dead, line - 2)) {
+                                 return;
+                             }
+                             if (auto image = decode_image(json)) {
+                                 take_image(path, offset, json, *std::move(image));
+                             } else {
+                                 lose(path, offset, json, image.error().message);
+                             }
+                         },
+                     .damaged =
+                         [&](std::string_view bytes, std::uint64_t offset) {
+                             ++line;
+                             lose(path, offset, bytes, "no whole line of a pack");
+                         }});
+        if (line != record.instances + 1) {
+            lose(path, content->size(), {}, "the pack has not all of its instances");
+        }
     }
 
     // ---- The journal

@@ -4,32 +4,35 @@
 #include "providers/fs/frame.hpp"
 #include "providers/fs/image_codec.hpp"
 
+#include <utility>
+
 namespace durable::fs {
 
-namespace {
+Snapshot::Snapshot(ledger::Ledger& ledger, std::string packs)
+    : rest_{ledger.rest()}, packs_{std::move(packs)} {
+    ledger.instances.start_walk();
+}
 
-Result<> append_frame(std::string& out, const ledger::Instance& instance) {
+// Encodes the instance, once.
+Result<> Snapshot::meet(ledger::Ledger& ledger, ledger::Instance& instance, std::string& out) {
+    if (instance.walked == ledger.instances.walks()) {
+        return {};
+    }
+    instance.walked = ledger.instances.walks();
+    if (instance.copy == ledger::Instance::Copy::made) {
+        return {};
+    }
     const auto begin = begin_frame(out);
     DURABLE_TRY(encode_image(out, ledger::image_of(instance)));
     end_frame(out, begin);
+    ++instances_;
     return {};
-}
-
-} // namespace
-
-Snapshot::Snapshot(ledger::Ledger& ledger)
-    : rest_{ledger.rest()}, end_{ledger.instances.next_incarnation()} {
-    ledger.instances.start_walk();
 }
 
 Result<> Snapshot::keep(ledger::Ledger& ledger, const ledger::Record& record) {
     for (const auto& id : ledger::touched(ledger, record)) {
-        const auto* instance = ledger.instances.find(id);
-        if (instance == nullptr || instance->incarnation <= met_ || instance->incarnation >= end_) {
-            continue;
-        }
-        if (const auto [kept, fresh] = kept_.try_emplace(instance->incarnation); fresh) {
-            DURABLE_TRY(append_frame(kept->second, *instance));
+        if (auto* instance = ledger.instances.find_here(id)) {
+            DURABLE_TRY(meet(ledger, *instance, kept_));
         }
     }
     return {};
@@ -42,35 +45,17 @@ Result<bool> Snapshot::encode_some(ledger::Ledger& ledger, std::string& out, std
         DURABLE_TRY(encode_rest(out, rest_));
         end_frame(out, begin);
         rest_ = {};
+        out += std::exchange(packs_, {});
     }
+    out += std::exchange(kept_, {});
     while (out.size() <= bytes) {
-        const auto* instance = ledger.instances.walk();
-        if (instance == nullptr || instance->incarnation >= end_) {
-            put_kept_below(end_, out);
+        auto* instance = ledger.instances.walk();
+        if (instance == nullptr) {
             return false;
         }
-        DURABLE_TRY(encode_next(*instance, out));
+        DURABLE_TRY(meet(ledger, *instance, out));
     }
     return true;
-}
-
-Result<> Snapshot::encode_next(const ledger::Instance& instance, std::string& out) {
-    put_kept_below(instance.incarnation + 1, out);
-    if (met_ == instance.incarnation) {
-        return {}; // it was kept as it was
-    }
-    met_ = instance.incarnation;
-    ++instances_;
-    return append_frame(out, instance);
-}
-
-void Snapshot::put_kept_below(std::uint64_t incarnation, std::string& out) {
-    while (!kept_.empty() && kept_.begin()->first < incarnation) {
-        met_ = kept_.begin()->first;
-        out += kept_.begin()->second;
-        kept_.erase(kept_.begin());
-        ++instances_;
-    }
 }
 
 } // namespace durable::fs

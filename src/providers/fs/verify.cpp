@@ -17,20 +17,23 @@ namespace {
 
 Result<> load_checkpoint(Files& files, const StoreLayout& layout, Instant now, LoadedStore& store) {
     auto& ledger = *store.ledger;
-    const CheckpointContent content{
-        .rest = [&](ledger::RestImage rest) -> Result<> {
-            ledger.restore(std::move(rest));
-            return {};
-        },
-        .instance = [&](ledger::InstanceImage image) -> Result<> {
-            if (ledger.instances.find(image.id) != nullptr) {
-                return fail(ErrorCode::corrupt,
-                            layout.checkpoint() + ": two instances are \"" + image.id + "\"");
-            }
-            ledger.restore(std::move(image), now);
-            ++store.checkpoint_instances;
-            return {};
-        }};
+    const auto take = [&](ledger::InstanceImage image) -> Result<> {
+        if (ledger.instances.find(image.id) != nullptr) {
+            return fail(ErrorCode::corrupt,
+                        layout.checkpoint() + ": two instances are \"" + image.id + "\"");
+        }
+        ledger.restore(std::move(image), now);
+        ++store.checkpoint_instances;
+        return {};
+    };
+    const CheckpointContent content{.rest = [&](ledger::RestImage rest) -> Result<> {
+                                        ledger.restore(std::move(rest));
+                                        return {};
+                                    },
+                                    .pack = [&](const PackRecord& record) -> Result<> {
+                                        return read_pack(files, layout.packs(), record, take);
+                                    },
+                                    .instance = take};
     DURABLE_TRY_ASSIGN(const auto found, read_checkpoint(files, layout.checkpoint(), content));
     store.checkpoint = found.lsn;
     store.checkpoint_bytes = found.bytes;

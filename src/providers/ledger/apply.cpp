@@ -133,6 +133,7 @@ void Ledger::run(op::AbandonTurn& operation) {
         turns.reveal(*instance);
     }
     turns.file(*instance);
+    note_settled(*instance);
 }
 
 void Ledger::run(op::AbandonWork& operation) {
@@ -165,8 +166,9 @@ void Ledger::remove_work(Seq seq) {
 }
 
 void Ledger::note_settled(const Instance& instance) {
-    if (options_.track_settled && settled(instance)) {
+    if (options_.track_settled && instance.copy == Instance::Copy::none && settled(instance)) {
         settled_.push_back(*instance.id);
+        settled_bytes_ += history_bytes(instance);
     }
 }
 
@@ -257,6 +259,7 @@ void Ledger::run(op::Append& operation) {
     append(instance.execution(operation.execution_id), operation.events);
     instance.started = Instance::Started::unknown;
     turns.file(instance);
+    note_settled(instance);
 }
 
 void Ledger::changed(Instance& instance) {
@@ -317,6 +320,7 @@ void Ledger::run(op::Prune& operation) {
     });
     instances.refresh_status(*instance);
     turns.file(*instance);
+    note_settled(*instance);
 }
 
 void Ledger::run(op::Expire& operation) {
@@ -341,6 +345,7 @@ void Ledger::run(op::Expire& operation) {
     for (auto& [instance, messages] : removed) {
         turns.remove(*instance, messages);
         turns.refile_after_removal(*instance);
+        note_settled(*instance);
         drop_if_unused(*instance);
     }
 }
@@ -368,6 +373,7 @@ void Ledger::run(op::Quarantine& operation) {
         item.text = message->text.view();
         turns.remove(instance, {&operation.seq, 1});
         turns.refile_after_removal(instance);
+        note_settled(instance);
         drop_if_unused(instance);
     }
     ++totals_.quarantined;

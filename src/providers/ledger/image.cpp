@@ -156,6 +156,14 @@ std::vector<std::string> touched(Ledger& ledger, const Record& record) {
     return std::move(visitor).ids();
 }
 
+std::uint64_t history_bytes(const Instance& instance) {
+    std::uint64_t bytes = 0;
+    for (const auto& execution : instance.executions) {
+        bytes += execution.history.bytes();
+    }
+    return bytes;
+}
+
 bool settled(const Instance& instance) {
     const auto* current = instance.exists() ? instance.current() : nullptr;
     return current != nullptr && current->status != ExecutionStatus::running &&
@@ -186,7 +194,12 @@ void Ledger::restore(RestImage image) {
 }
 
 void Ledger::restore(InstanceImage image, Instant now) {
+    restore_instance(std::move(image), now, Instance::Copy::none);
+}
+
+Instance& Ledger::restore_instance(InstanceImage image, Instant now, Instance::Copy copy) {
     auto& instance = instances.restore(image.id, image.incarnation);
+    instance.copy = copy;
     instance.revision = image.revision;
     if (image.row) {
         instances.restore_row(instance, *image.row);
@@ -216,6 +229,7 @@ void Ledger::restore(InstanceImage image, Instant now) {
     }
     instances.refresh_status(instance);
     restore_queues(instance, image, now);
+    return instance;
 }
 
 void Ledger::restore_queues(Instance& instance, const InstanceImage& image, Instant now) {
@@ -232,32 +246,43 @@ void Ledger::restore_queues(Instance& instance, const InstanceImage& image, Inst
         work.find(stored.work.seq)->attempts = stored.attempts;
     }
     turns.file(instance);
-    if (options_.track_settled && settled(instance)) {
-        settled_.push_back(*instance.id);
-    }
+    note_settled(instance);
 }
 
-std::optional<InstanceImage> Ledger::evict(const std::string& id) {
-    auto* instance = instances.find(id);
-    if (instance == nullptr) {
-        return std::nullopt;
-    }
-    auto image = image_of(*instance);
-    discard(*instance);
-    return image;
+void Ledger::set_aside(Instance& instance) {
+    instances.count_archived(instance.current()->status, 1);
+    const auto totals = totals_;
+    discard(instance);
+    totals_ = totals;
 }
 
-std::vector<std::string> Ledger::take_settled(std::size_t most) {
-    std::vector<std::string> taken;
-    while (!settled_.empty() && taken.size() < most) {
-        const auto id = std::move(settled_.front());
+void Ledger::bring_back(InstanceImage image) {
+    const auto totals = totals_;
+    auto& instance = restore_instance(std::move(image), Instant{}, Instance::Copy::made);
+    totals_ = totals;
+    instances.count_archived(instance.current()->status, -1);
+}
+
+void Ledger::count_archived(ExecutionStatus status,
+                            std::uint64_t executions,
+                            std::uint64_t events) {
+    instances.count_archived(status, 1);
+    totals_.executions += executions;
+    totals_.events += events;
+}
+
+Instance* Ledger::take_settled() {
+    while (!settled_.empty()) {
+        auto* instance = instances.find_here(settled_.front());
         settled_.pop_front();
-        // It may have moved on since.
-        if (const auto* instance = instances.find(id); instance != nullptr && settled(*instance)) {
-            taken.push_back(id);
+        // It may have moved on since, or have been taken already.
+        if (instance != nullptr && instance->copy == Instance::Copy::none && settled(*instance)) {
+            settled_bytes_ -= std::min(settled_bytes_, history_bytes(*instance));
+            return instance;
         }
     }
-    return taken;
+    settled_bytes_ = 0;
+    return nullptr;
 }
 
 } // namespace durable::ledger

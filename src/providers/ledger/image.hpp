@@ -97,6 +97,8 @@ struct RestImage {
 // The ids whose durable state applying the record will change.
 [[nodiscard]] std::vector<std::string> touched(Ledger& ledger, const Record& record);
 
+[[nodiscard]] std::uint64_t history_bytes(const Instance& instance);
+
 // Nothing is queued, leased or running: an instance that may never change again.
 [[nodiscard]] bool settled(const Instance& instance);
 

@@ -114,6 +114,8 @@ struct Instance {
         parked, // messages, but nothing that could start it
     };
     enum class Started : std::uint8_t { unknown, yes, no };
+    // Whether all of it stands in an Archive as well. Whoever changes it says `none` first.
+    enum class Copy : std::uint8_t { none, being_made, made };
 
     const std::string* id = nullptr; // the key in the table
     Instance* previous = nullptr;    // of all, in order of first mention
@@ -141,6 +143,8 @@ struct Instance {
     bool hidden = false;
     Started started = Started::unknown; // does stored history start it? (only asked without a row)
     std::uint8_t status_list = 0;
+    Copy copy = Copy::none;
+    std::uint32_t walked = 0; // the last walk that has met it
 
     [[nodiscard]] bool exists() const noexcept { return name != nullptr; }
 

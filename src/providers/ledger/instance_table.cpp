@@ -16,13 +16,26 @@ std::size_t list_of(const Instance& instance) {
 
 } // namespace
 
-Instance* InstanceTable::find(std::string_view id) {
+Instance* InstanceTable::find_here(std::string_view id) {
     const auto found = instances_.find(id);
     return found == instances_.end() ? nullptr : &found->second;
 }
 
+Instance* InstanceTable::find(std::string_view id) {
+    auto* found = find_here(id);
+    if (found == nullptr && archive_ != nullptr) {
+        archive_->bring(id);
+        found = find_here(id);
+    }
+    return found;
+}
+
 const Instance* InstanceTable::find(std::string_view id) const {
-    const auto found = instances_.find(id);
+    auto found = instances_.find(id);
+    if (found == instances_.end() && archive_ != nullptr) {
+        archive_->bring(id); // it was known all the time: nothing changes but where it is
+        found = instances_.find(id);
+    }
     return found == instances_.end() ? nullptr : &found->second;
 }
 
@@ -36,6 +49,7 @@ Instance& InstanceTable::make(std::string_view id, std::uint64_t incarnation) {
     auto& instance = made->second;
     instance.id = &made->first;
     instance.incarnation = incarnation;
+    instance.walked = walks_;
     instance.previous = last_;
     (last_ != nullptr ? last_->next : first_) = &instance;
     last_ = &instance;
@@ -147,10 +161,21 @@ std::uint64_t InstanceTable::existing() const noexcept {
     for (const auto& list : by_status_) {
         count += list.size();
     }
+    for (const auto archived : archived_) {
+        count += archived;
+    }
     return count;
 }
 
+std::uint64_t InstanceTable::count(std::optional<ExecutionStatus> status) const {
+    return with_status(status).size() +
+           archived_.at(status ? static_cast<std::size_t>(*status) : no_record);
+}
+
 std::vector<Instance*> InstanceTable::children(std::string_view parent) const {
+    if (archive_ != nullptr) {
+        archive_->bring_children(parent);
+    }
     std::vector<Instance*> found;
     const auto* pooled = strings_.find(parent);
     if (pooled == nullptr) {

@@ -1,8 +1,10 @@
 // InstanceTable: every instance id that something is known about, with lists of the existing ones
-// by status and by parent.
+// by status and by parent. Those that an Archive keeps elsewhere are counted here and brought back
+// when somebody looks for them.
 
 #pragma once
 
+#include "providers/ledger/archive.hpp"
 #include "providers/ledger/image.hpp"
 #include "providers/ledger/instance.hpp"
 #include "providers/ledger/string_pool.hpp"
@@ -24,9 +26,12 @@ class InstanceTable {
     InstanceTable(const InstanceTable&) = delete;
     InstanceTable& operator=(const InstanceTable&) = delete;
 
+    void keep_in(Archive* archive) noexcept { archive_ = archive; } // nullptr: all is here
+
     [[nodiscard]] Instance* find(std::string_view id);
     [[nodiscard]] const Instance* find(std::string_view id) const;
-    [[nodiscard]] Instance& get(std::string_view id); // made when missing
+    [[nodiscard]] Instance* find_here(std::string_view id); // asks no archive
+    [[nodiscard]] Instance& get(std::string_view id);       // made when missing
     void erase(Instance& instance);
 
     // Makes the row, or renames it; a parent is set once. Both keep the lists right.
@@ -42,11 +47,15 @@ class InstanceTable {
     [[nodiscard]] std::uint64_t next_number() const noexcept { return next_number_; }
     [[nodiscard]] std::uint64_t next_incarnation() const noexcept { return next_incarnation_; }
 
-    // ---- A walk over all, one at a time. Instances may come and go between steps: new ones are
-    // met, gone ones are not.
+    // ---- A walk over all that are here, one at a time. Instances may come and go between steps:
+    // those that came since the start count as met (Instance::walked), gone ones are not.
 
-    void start_walk() noexcept { walker_ = first_; }
+    void start_walk() noexcept {
+        walker_ = first_;
+        ++walks_;
+    }
     [[nodiscard]] Instance* walk() noexcept; // nullptr: the end
+    [[nodiscard]] std::uint32_t walks() const noexcept { return walks_; }
 
     [[nodiscard]] const Version* intern(const Version& version);
 
@@ -54,7 +63,12 @@ class InstanceTable {
     [[nodiscard]] const std::vector<Instance*>&
     with_status(std::optional<ExecutionStatus> status) const;
     [[nodiscard]] std::uint64_t existing() const noexcept;
-    // Oldest first.
+    // The same, counted, with those in the archive.
+    [[nodiscard]] std::uint64_t count(std::optional<ExecutionStatus> status) const;
+    void count_archived(ExecutionStatus status, std::int64_t more) {
+        archived_.at(static_cast<std::size_t>(status)) += static_cast<std::uint64_t>(more);
+    }
+    // Oldest first. With those in the archive.
     [[nodiscard]] std::vector<Instance*> children(std::string_view parent) const;
 
     // In order of first mention.
@@ -82,6 +96,9 @@ class InstanceTable {
     Instance* first_ = nullptr;
     Instance* last_ = nullptr;
     Instance* walker_ = nullptr; // the one to visit next
+    std::uint32_t walks_ = 0;
+    Archive* archive_ = nullptr;
+    std::array<std::uint64_t, 5> archived_{}; // by status
 };
 
 } // namespace durable::ledger

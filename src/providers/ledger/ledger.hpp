@@ -33,7 +33,7 @@ namespace durable::ledger {
 struct Options {
     // How long a message waits for an instance that has not started.
     Duration unstarted_message_ttl = std::chrono::hours{1};
-    // Whether take_settled() is going to be asked.
+    // Whether take_settled() is going to be asked: by whoever has an archive.
     bool track_settled = false;
 };
 
@@ -82,10 +82,20 @@ class Ledger {
     void restore(RestImage image);
     // The id is not known yet.
     void restore(InstanceImage image, Instant now);
-    // Takes an instance out as if it had never been here; nullopt: it is not.
-    [[nodiscard]] std::optional<InstanceImage> evict(const std::string& id);
-    // Instances that have settled since they were last taken.
-    [[nodiscard]] std::vector<std::string> take_settled(std::size_t most);
+
+    // ---- Instances that an archive keeps, see archive.hpp. They count in totals() all the time.
+
+    // Takes one out that has settled and has a copy in the archive.
+    void set_aside(Instance& instance);
+    // Gives it back; it still has its copy.
+    void bring_back(InstanceImage image);
+    // Counts one that is in the archive from the start.
+    void count_archived(ExecutionStatus status, std::uint64_t executions, std::uint64_t events);
+    // One that has settled and has no copy; nullptr: there is none.
+    [[nodiscard]] Instance* take_settled();
+    void note_settled(const Instance& instance); // to be taken (again)
+    [[nodiscard]] std::uint64_t settled_bytes() const noexcept { return settled_bytes_; } // about
+    [[nodiscard]] bool any_settled() const noexcept { return !settled_.empty(); }
 
     // Of an instance, also for a while after its deletion; 0: never heard of.
     [[nodiscard]] std::uint64_t revision(const std::string& instance) const;
@@ -112,7 +122,7 @@ class Ledger {
     void record_execution(Instance& instance, const op::CommitTurn& commit);
     void remove_work(Seq seq);
     void discard(Instance& instance);
-    void note_settled(const Instance& instance);
+    Instance& restore_instance(InstanceImage image, Instant now, Instance::Copy copy);
     void restore_queues(Instance& instance, const InstanceImage& image, Instant now);
     void drop_if_unused(Instance& instance);
     void changed(Instance& instance);
@@ -129,6 +139,7 @@ class Ledger {
     TextMap<std::uint64_t> deleted_; // revisions of the latest deletions, for those who watch
     std::deque<std::string> deleted_order_;
     std::deque<std::string> settled_; // candidates
+    std::uint64_t settled_bytes_ = 0;
 };
 
 } // namespace durable::ledger

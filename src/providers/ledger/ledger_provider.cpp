@@ -52,6 +52,7 @@ Result<> LedgerProvider::settle(Telling, std::uint64_t, Seq) {
 Result<> LedgerProvider::commit(Record record) {
     DURABLE_TRY(journal(record));
     ledger_.apply(std::move(record));
+    applied();
     return {};
 }
 
@@ -67,8 +68,10 @@ Result<> LedgerProvider::carry_out(std::string_view operation, Telling telling, 
     {
         const MutexLock lock{mutex_};
         Result<Record> record = decide(ledger_);
-        auto done =
-            record ? commit(*std::move(record)) : std::unexpected{std::move(record).error()};
+        auto done = looked();
+        if (done) {
+            done = record ? commit(*std::move(record)) : std::unexpected{std::move(record).error()};
+        }
         wake(lock); // even a refused call has looked at the time
         if (!done) {
             return failed(std::move(done).error(), operation);
@@ -289,6 +292,9 @@ Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& reques
         const MutexLock lock{mutex_};
         over = clock_->steady() >= deadline || changed(ledger_);
         state = state_of(ledger_, request.instance);
+        if (auto readable = looked(); !readable) {
+            return failed(std::move(readable).error(), "watch_instance");
+        }
         reached = position();
     }
     if (!over) {
@@ -302,6 +308,9 @@ Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& reques
         }
         waiters_.remove_watcher(request.instance, sleeper);
         state = state_of(ledger_, request.instance);
+        if (auto readable = looked(); !readable) {
+            return failed(std::move(readable).error(), "watch_instance");
+        }
         reached = position();
     }
     if (auto safe = settle(Telling::state, reached, 0); !safe) {

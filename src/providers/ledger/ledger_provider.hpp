@@ -119,6 +119,19 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     [[nodiscard]] virtual Result<> settle(Telling what, std::uint64_t position, Seq given)
         DURABLE_EXCLUDES(mutex_);
 
+    // A record was applied.
+    virtual void applied() DURABLE_REQUIRES(mutex_) {}
+    // Whether everything that was looked at since the last call could be read; asked before what
+    // was seen is used.
+    [[nodiscard]] virtual Result<> looked() DURABLE_REQUIRES(mutex_) { return {}; }
+    // Instances in an archive that a bulk call may be meant for, at most `limit`; roots: without
+    // those that have a parent for sure. The call itself looks at each of them again.
+    [[nodiscard]] virtual Result<std::vector<std::string>>
+    archived(const InstanceFilter&, bool /*roots*/, std::size_t /*limit*/)
+        DURABLE_EXCLUDES(mutex_) {
+        return {};
+    }
+
     [[nodiscard]] Moment now() const { return {.wall = clock_->now(), .steady = clock_->steady()}; }
     // Journals and applies.
     [[nodiscard]] Result<> commit(Record record) DURABLE_REQUIRES(mutex_);
@@ -173,9 +186,17 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     template <class Answer>
     [[nodiscard]] Result<Answer>
     tell(std::string_view operation, Result<Answer> answer, std::uint64_t reached);
+    // Deletes what matches, in portions; `left` goes down by the roots that matched.
+    [[nodiscard]] Result<> delete_matching(const InstanceFilter& filter,
+                                           std::uint32_t& left,
+                                           DeleteInstanceResult& sum,
+                                           std::uint64_t& reached);
     // `roots`: how many matched.
     [[nodiscard]] Result<DeleteInstanceResult> delete_some(const InstanceFilter& filter,
                                                            std::uint32_t& roots)
+        DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<PruneResult> prune_one(const std::string& instance,
+                                                const PruneOptions& options)
         DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<PruneResult> prune_some(std::span<const std::string> instances,
                                                  const PruneOptions& options)

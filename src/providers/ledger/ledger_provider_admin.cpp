@@ -5,6 +5,9 @@
 #include "providers/ledger/queueing.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
+#include <unordered_set>
 #include <utility>
 
 namespace durable::ledger {
@@ -32,6 +35,7 @@ void add(PruneResult& sum, const PruneResult& more) {
 // Commits what was decided and answers its result.
 template <class Decided>
 Result<decltype(Decided::result)> LedgerProvider::finish(Result<Decided> decided) {
+    DURABLE_TRY(looked());
     if (!decided) {
         return std::unexpected{std::move(decided).error()};
     }
@@ -90,27 +94,61 @@ Result<DeleteInstanceResult> LedgerProvider::delete_some(const InstanceFilter& f
     return sum;
 }
 
-Result<DeleteInstanceResult> LedgerProvider::delete_instance_bulk(const InstanceFilter& filter) {
-    Result<DeleteInstanceResult> sum;
-    std::uint64_t reached = 0;
-    auto left = filter.limit.value_or(default_bulk_limit);
-    for (auto some = filter; sum && left > 0;) {
+Result<> LedgerProvider::delete_matching(const InstanceFilter& filter,
+                                         std::uint32_t& left,
+                                         DeleteInstanceResult& sum,
+                                         std::uint64_t& reached) {
+    for (auto some = filter; left > 0;) {
         some.limit = std::min(left, most_at_once);
         std::uint32_t roots = 0;
-        {
-            const MutexLock lock{mutex_};
-            auto deleted = delete_some(some, roots);
-            wake(lock);
-            reached = position();
-            if (deleted) {
-                add(*sum, *deleted);
-            } else {
-                sum = std::move(deleted);
-            }
+        const MutexLock lock{mutex_};
+        auto deleted = delete_some(some, roots);
+        wake(lock);
+        reached = position();
+        DURABLE_TRY(deleted);
+        add(sum, *deleted);
+        left -= roots;
+        if (roots < *some.limit) {
+            break;
         }
-        left = roots < *some.limit ? 0 : left - roots;
     }
-    return tell("delete_instance_bulk", std::move(sum), reached);
+    return {};
+}
+
+Result<DeleteInstanceResult> LedgerProvider::delete_instance_bulk(const InstanceFilter& filter) {
+    constexpr std::string_view operation = "delete_instance_bulk";
+    DeleteInstanceResult sum;
+    std::uint64_t reached = 0;
+    auto left = filter.limit.value_or(default_bulk_limit);
+    auto done = delete_matching(filter, left, sum, reached);
+    if (done && !filter.instance_ids && left > 0) {
+        const auto elsewhere = archived(filter, true, left);
+        done = elsewhere ? Result<>{} : std::unexpected{elsewhere.error()};
+        for (std::span<const std::string> ids = elsewhere ? std::span<const std::string>{*elsewhere}
+                                                          : std::span<const std::string>{};
+             done && !ids.empty() && left > 0;) {
+            const auto count = std::min<std::size_t>(ids.size(), most_at_once);
+            auto some = filter;
+            some.instance_ids.emplace(ids.begin(),
+                                      ids.begin() + static_cast<std::ptrdiff_t>(count));
+            ids = ids.subspan(count);
+            done = delete_matching(some, left, sum, reached);
+        }
+    }
+    if (!done) {
+        return failed(std::move(done).error(), operation);
+    }
+    return tell(operation, Result<DeleteInstanceResult>{sum}, reached);
+}
+
+Result<PruneResult> LedgerProvider::prune_one(const std::string& instance,
+                                              const PruneOptions& options) {
+    auto decided = prune(ledger_, instance, options, now());
+    if (decided && decided->result.executions_deleted == 0) {
+        DURABLE_TRY(looked());
+        return decided->result; // nothing to note
+    }
+    return finish(std::move(decided));
 }
 
 Result<PruneResult> LedgerProvider::prune_executions(const std::string& instance,
@@ -119,7 +157,7 @@ Result<PruneResult> LedgerProvider::prune_executions(const std::string& instance
     std::uint64_t reached = 0;
     {
         const MutexLock lock{mutex_};
-        pruned = finish(prune(ledger_, instance, options, now()));
+        pruned = prune_one(instance, options);
         wake(lock);
         reached = position();
     }
@@ -130,7 +168,7 @@ Result<PruneResult> LedgerProvider::prune_some(std::span<const std::string> inst
                                                const PruneOptions& options) {
     PruneResult sum;
     for (const auto& instance : instances) {
-        auto pruned = finish(prune(ledger_, instance, options, now()));
+        auto pruned = prune_one(instance, options);
         if (pruned) {
             add(sum, *pruned);
         } else if (pruned.error().code != ErrorCode::not_found) { // deleted meanwhile: fine
@@ -148,6 +186,18 @@ Result<PruneResult> LedgerProvider::prune_executions_bulk(const InstanceFilter& 
     {
         const MutexLock lock{mutex_};
         matching = prunable(ledger_, filter);
+    }
+    const std::size_t limit = filter.limit.value_or(default_bulk_limit);
+    if (!filter.instance_ids && matching.size() < limit) {
+        auto elsewhere = archived(filter, false, limit - matching.size());
+        if (!elsewhere) {
+            return failed(std::move(elsewhere).error(), "prune_executions_bulk");
+        }
+        // One that moved there in between is not met twice.
+        const std::unordered_set<std::string> met{matching.begin(), matching.end()};
+        std::ranges::copy_if(*elsewhere, std::back_inserter(matching), [&](const auto& id) {
+            return !met.contains(id);
+        });
     }
     for (std::span<const std::string> left{matching}; sum && !left.empty();) {
         const auto some = left.first(std::min<std::size_t>(left.size(), most_at_once));

@@ -23,14 +23,17 @@ inline constexpr bool is_result<Result<T>> = true;
 template <class Look>
 auto LedgerProvider::look(std::string_view operation, Look&& look) {
     using Answer = decltype(look(std::declval<Ledger&>()));
+    using Told = std::conditional_t<is_result<Answer>, Answer, Result<Answer>>;
     std::optional<Answer> answer;
     std::uint64_t reached = 0;
     {
         const MutexLock lock{mutex_};
         answer.emplace(look(ledger_));
+        if (auto readable = looked(); !readable) {
+            return Told{failed(std::move(readable).error(), operation)};
+        }
         reached = position();
     }
-    using Told = std::conditional_t<is_result<Answer>, Answer, Result<Answer>>;
     if (auto safe = settle(Telling::state, reached, 0); !safe) {
         return Told{failed(std::move(safe).error(), operation)};
     }

@@ -120,8 +120,10 @@ std::vector<std::string> select(const Ledger& ledger,
         return found;
     }
     for (const auto& status : statuses) {
-        for (const auto* instance : ledger.instances.with_status(status)) {
-            if (!consider(*instance)) {
+        // By index: looking for a parent may bring one back, and the list grows.
+        const auto& list = ledger.instances.with_status(status);
+        for (std::size_t index = 0; index < list.size(); ++index) {
+            if (!consider(*list[index])) {
                 return found;
             }
         }

@@ -241,9 +241,9 @@ SystemMetrics system_metrics(const Ledger& ledger) {
     const auto& totals = ledger.totals();
     return {.total_instances = instances.existing(),
             .total_executions = totals.executions,
-            .running_instances = instances.with_status(ExecutionStatus::running).size(),
-            .completed_instances = instances.with_status(ExecutionStatus::completed).size(),
-            .failed_instances = instances.with_status(ExecutionStatus::failed).size(),
+            .running_instances = instances.count(ExecutionStatus::running),
+            .completed_instances = instances.count(ExecutionStatus::completed),
+            .failed_instances = instances.count(ExecutionStatus::failed),
             .total_events = totals.events,
             .quarantined_items = totals.quarantined,
             .expired_messages = totals.expired};

@@ -119,17 +119,21 @@ TEST_F(HandoverTest, AHandoverThatFitsNothingIsHarmless) {
     EXPECT_EQ(hand_over(ledger, now), before);
 }
 
-TEST_F(HandoverTest, AnEvictedInstanceComesBackAsItWas) {
+TEST_F(HandoverTest, AnInstanceThatWasSetAsideCountsAndComesBackAsItWas) {
     fill();
     const auto before = state_image(ledger);
+    const auto metrics = system_metrics(ledger);
+    auto& instance = *ledger.instances.find("a");
+    auto image = image_of(instance);
 
-    auto image = ledger.evict("a");
-    ASSERT_TRUE(image);
+    ledger.set_aside(instance);
     EXPECT_EQ(ledger.instances.find("a"), nullptr);
-    EXPECT_EQ(system_metrics(ledger).total_events, 0u);
-    EXPECT_FALSE(ledger.evict("a"));
-    ledger.restore(*std::move(image), now.wall);
+    EXPECT_EQ(system_metrics(ledger).total_instances, metrics.total_instances);
+    EXPECT_EQ(system_metrics(ledger).total_events, metrics.total_events);
+    ledger.bring_back(std::move(image));
 
+    EXPECT_EQ(ledger.instances.find("a")->copy, Instance::Copy::made);
+    EXPECT_EQ(system_metrics(ledger).total_instances, metrics.total_instances);
     EXPECT_TRUE(state_image(ledger) == before);
 }
 
@@ -183,13 +187,13 @@ TEST(Settled, AnInstanceSettlesWhenItHasEndedAndNothingIsQueued) {
                        .orchestration_version = "1.0.0"},
           .worker_items = {activity_item("a", 2)}});
 
-    EXPECT_TRUE(ledger.take_settled(10).empty()); // an activity is still queued
+    EXPECT_EQ(ledger.take_settled(), nullptr); // an activity is still queued
     auto work = offer_work(ledger, {.lock_timeout = 30s}, now);
     take_work(ledger, *work, {.lock_timeout = 30s}, Token{3, 4}, now.steady);
     apply(finish_work(ledger, work->lease->lock_token, std::nullopt, now));
 
-    EXPECT_EQ(ledger.take_settled(10), std::vector<std::string>{"a"});
-    EXPECT_TRUE(ledger.take_settled(10).empty());
+    EXPECT_EQ(ledger.take_settled(), ledger.instances.find("a"));
+    EXPECT_EQ(ledger.take_settled(), nullptr);
 }
 
 } // namespace
