@@ -11,13 +11,17 @@
 
 namespace durable::fs {
 
-// Small segments and many checkpoints: what they break shows in every test.
+// Small segments, many checkpoints, and packs as soon as an instance has finished: what they break
+// shows in every test.
 inline Machine small_machine(Files& files) {
     return {.files = &files,
             .threads = false,
             .segment_sizes = {.first = 1U << 12U, .largest = 1U << 14U},
             .checkpoint_bytes = 1U << 12U,
-            .checkpoint_piece = 1U << 8U};
+            .checkpoint_piece = 1U << 8U,
+            .pack_bytes = 0,
+            .small_packs = 3,
+            .most_copies = 0};
 }
 
 inline Machine threaded_machine(Files& files) {
