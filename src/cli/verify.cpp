@@ -40,6 +40,12 @@ ExitCode verify(const Options& options, std::ostream& out) {
     } else {
         out << "checkpoint  none\n";
     }
+    if (found->packs != 0) {
+        out << "packs       " << found->packs << " packs, " << found->pack_bytes << " bytes\n";
+    }
+    for (const auto& pack : found->unnamed_packs) {
+        out << "left over   " << pack << ": no checkpoint names it, removed by the next opening\n";
+    }
     out << "journal     " << found->segments << " segments, " << found->segment_bytes << " bytes, "
         << found->records << " records behind the checkpoint, up to record " << found->last << '\n';
     if (found->torn) {

@@ -64,7 +64,10 @@ bool Day::open() {
                               .threads = false,
                               .segment_sizes = {.first = 1U << 13U, .largest = 1U << 14U},
                               .checkpoint_bytes = 1U << 14U,
-                              .checkpoint_piece = 1U << 9U};
+                              .checkpoint_piece = 1U << 9U,
+                              .pack_bytes = 1U << 12U,
+                              .small_packs = 3,
+                              .most_copies = 2};
     auto opened =
         fs::FsProvider::open(directory, {.clock = clock_, .unstarted_message_ttl = 48h}, machine);
     if (!opened) {

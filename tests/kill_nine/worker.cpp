@@ -36,13 +36,17 @@ T must(Result<T> result, std::string_view what) {
     return *std::move(result);
 }
 
-// Half of the lives use what users get, the others meet the ends of segments and checkpoints often.
+// Half of the lives use what users get, the others meet the ends of segments, checkpoints and packs
+// often.
 std::shared_ptr<fs::FsProvider> open_store(const Life& life) {
     fs::Machine machine;
     if (life.number % 2 == 1) {
         machine.segment_sizes = {.first = 1U << 16U, .largest = 1U << 17U};
         machine.checkpoint_bytes = 1U << 17U;
         machine.checkpoint_piece = 1U << 12U;
+        machine.pack_bytes = 1U << 14U;
+        machine.small_packs = 3;
+        machine.most_copies = 8;
     }
     // A process crash spares what was written, synced or not.
     const bool sync = life.number % 4 < 2;

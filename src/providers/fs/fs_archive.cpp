@@ -1,10 +1,8 @@
 // The archive of FsProvider: packed instances are brought back when somebody looks for them.
 
 #include "base/try.hpp"
-#include "providers/fs/frame.hpp"
 #include "providers/fs/fs_error.hpp"
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/image_codec.hpp"
 #include "providers/ledger/queueing.hpp"
 
 #include <algorithm>
@@ -15,139 +13,74 @@ namespace durable::fs {
 
 // ---- Bringing back
 
-// A read may be repeated, unlike a sync: the second one decides.
-Result<ledger::InstanceImage> FsProvider::read_line(const Pack& pack, std::uint32_t line) {
-    const auto read = [&] {
-        const auto at = pack.begin_of(line);
-        return read_pack_frame(
-            files_, directory_.packs(), pack.record.number, at, pack.ends[line] - at);
-    };
-    auto frame = read();
-    if (!frame && frame.error().code != ErrorCode::corrupt) {
-        frame = read();
+// Reads lines of packs while calls go on.
+class FsProvider::PackErrand final : public ledger::Errand {
+ public:
+    PackErrand(FsProvider& store, std::vector<PackArchive::Wanted> wanted)
+        : store_{store}, wanted_{std::move(wanted)} {
+        ++store_.errands_;
     }
-    DURABLE_TRY(frame);
-    return decode_image(*read_frame(*frame));
+    ~PackErrand() override { --store_.errands_; }
+
+    Result<> run() override {
+        constexpr std::size_t installed_at_once = 64;
+        std::vector<std::pair<PackPlace, ledger::InstanceImage>> read;
+        for (const auto& wanted : wanted_) {
+            DURABLE_TRY_ASSIGN(auto image,
+                               PackArchive::read(store_.files_, store_.directory_.packs(), wanted));
+            read.emplace_back(wanted.place, std::move(image));
+            if (read.size() == installed_at_once) {
+                install(read);
+            }
+        }
+        install(read);
+        wanted_.clear(); // their files may go
+        return {};
+    }
+
+ private:
+    void install(std::vector<std::pair<PackPlace, ledger::InstanceImage>>& read) {
+        const MutexLock lock{store_.mutex_};
+        for (auto& [place, image] : read) {
+            store_.archive_.install(place, std::move(image));
+        }
+        store_.applied(); // there may be too many now
+        read.clear();
+    }
+
+    FsProvider& store_;
+    std::vector<PackArchive::Wanted> wanted_;
+};
+
+void FsProvider::put_off_reading() {
+    archive_.put_off_reading();
 }
 
-// The instance of that line, unless it is another one than wanted or here already.
-void FsProvider::bring_line(PackPlace place, std::optional<std::string_view> wanted) {
-    const auto pack = packs_.find_pack(place.pack);
-    auto image = read_line(*pack, place.line);
-    if (!image) {
-        unreadable_ = std::move(image).error();
-        return;
-    }
-    if ((wanted && image->id != *wanted) || ledger_.instances.find_here(image->id) != nullptr) {
-        return;
-    }
-    arrivals_.emplace_back(++next_arrival_, image->id);
-    copies_.insert_or_assign(image->id, Copy{.place = place, .arrival = next_arrival_});
-    ledger_.bring_back(*std::move(image));
-    if (copies_.size() > machine_.most_copies) {
-        packing_due_.store(true, std::memory_order_relaxed);
-    }
-}
-
-void FsProvider::bring(std::string_view id) {
-    mutex_.assert_held();
-    for (const auto place : packs_.candidates(id)) {
-        bring_line(place, id);
-    }
-}
-
-void FsProvider::bring_children(std::string_view parent) {
-    mutex_.assert_held();
-    for (const auto place : packs_.children_of(parent)) {
-        bring_line(place, std::nullopt);
-    }
+std::unique_ptr<ledger::Errand> FsProvider::take_errand() {
+    auto wanted = archive_.take_wanted();
+    return wanted.empty() ? nullptr : std::make_unique<PackErrand>(*this, std::move(wanted));
 }
 
 Result<> FsProvider::looked() {
-    if (unreadable_) {
-        auto error = *std::exchange(unreadable_, std::nullopt);
-        return std::unexpected{std::move(error)};
-    }
-    return {};
+    return archive_.looked();
 }
 
 Result<std::vector<std::string>> FsProvider::bring_touched(const ledger::Record& record) {
-    if (packs_.empty() && !packing_begun_) {
+    if (archive_.packs.empty() && !packing_begun_) {
         return std::vector<std::string>{};
     }
-    auto ids = ledger::touched(ledger_, record);
-    for (const auto& id : ids) {
-        (void)ledger_.instances.find(id);
-        DURABLE_TRY(looked());
-    }
-    return ids;
+    return archive_.bring_touched(record);
 }
 
-void FsProvider::forget_copies(const std::vector<std::string>& ids) {
-    for (const auto& id : ids) {
-        auto* instance = ledger_.instances.find_here(id);
-        if (instance == nullptr || instance->copy == ledger::Instance::Copy::none) {
-            continue;
-        }
-        instance->copy = ledger::Instance::Copy::none;
-        if (const auto copy = copies_.find(id); copy != copies_.end()) {
-            packs_.kill(copy->second.place, id);
-            ++killed_;
-            copies_.erase(copy);
-        }
-    }
-}
-
-// They can be read again: memory is for live work.
 void FsProvider::drop_spare_copies() {
-    constexpr int most_at_once = 256;
+    constexpr std::size_t most_in_use = 1U << 14U; // a call that looks at many keeps them meanwhile
+    const auto in_use = errands_.load() > 0 ? most_in_use : 0;
     const MutexLock lock{mutex_};
-    // Those that have changed since are no copies any more.
-    const auto spare = [&] {
-        mutex_.assert_held();
-        return copies_.size() > machine_.most_copies || arrivals_.size() > 2 * copies_.size();
-    };
-    for (int looked_at = 0; looked_at < most_at_once && !arrivals_.empty() && spare();
-         ++looked_at) {
-        const auto [arrival, id] = std::move(arrivals_.front());
-        arrivals_.pop_front();
-        const auto copy = copies_.find(id);
-        if (copy == copies_.end() || copy->second.arrival != arrival) {
-            continue;
-        }
-        if (copies_.size() <= machine_.most_copies) {
-            arrivals_.emplace_back(arrival, id); // stays
-            continue;
-        }
-        if (auto* instance = ledger_.instances.find_here(id); instance != nullptr) {
-            ledger_.set_aside(*instance);
-        }
-        copies_.erase(copy);
-    }
+    archive_.drop_copies(std::max(machine_.most_copies, in_use));
     applied();
 }
 
 // ---- Opening
-
-Result<> FsProvider::load_pack(const PackRecord& record) {
-    if (record.number == 0 || record.number > UINT32_MAX || record.instances > UINT32_MAX ||
-        (!record.dead.empty() && record.dead.back() >= record.instances)) {
-        return fail(ErrorCode::corrupt, directory_.checkpoint() + ": this is no pack");
-    }
-    DURABLE_TRY_ASSIGN(const auto lines, read_pack_index(files_, directory_.packs(), record));
-    packs_.add_pack(record, lines);
-    auto dead = record.dead.begin();
-    for (std::uint32_t line = 0; line < lines.size(); ++line) {
-        if (dead != record.dead.end() && *dead == line) {
-            ++dead;
-            continue;
-        }
-        const auto& said = lines[line];
-        packs_.revive({.pack = static_cast<std::uint32_t>(record.number), .line = line}, said.id);
-        ledger_.count_archived(said.status, said.executions, said.events);
-    }
-    return {};
-}
 
 // A pack that no checkpoint names holds what the journal still has.
 Result<> FsProvider::remove_unnamed_packs() {
@@ -157,29 +90,19 @@ Result<> FsProvider::remove_unnamed_packs() {
         if (number == 0) {
             continue;
         }
-        packs_.use_number(number);
-        if (packs_.find_pack(static_cast<std::uint32_t>(number)) == nullptr) {
+        archive_.packs.use_number(number);
+        if (archive_.packs.find_pack(static_cast<std::uint32_t>(number)) == nullptr) {
             DURABLE_TRY(to_result(files_.remove(directory_.packs() + "/" + entry.name)));
         }
     }
     return {};
 }
 
-std::string FsProvider::pack_frames() const {
-    std::string frames;
-    for (const auto& record : packs_.records()) {
-        const auto begin = begin_frame(frames);
-        encode_pack_record(frames, record);
-        end_frame(frames, begin);
-    }
-    return frames;
-}
-
 // ---- Listing
 
 std::vector<FsProvider::PackView> FsProvider::view_packs() const {
     std::vector<PackView> views;
-    for (const auto& [number, pack] : packs_.packs()) {
+    for (const auto& [number, pack] : archive_.packs.packs()) {
         views.push_back({.pack = pack, .live = pack->live});
     }
     return views;

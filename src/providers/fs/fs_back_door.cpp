@@ -13,7 +13,7 @@ Result<> FsProvider::corrupt_history(const std::string& instance) {
     {
         const MutexLock lock{mutex_};
         (void)ledger_.instances.find(instance);
-        forget_copies({instance});
+        archive_.forget_copies({instance});
         DURABLE_TRY(ledger::damage_history(ledger_, instance));
     }
     return make_checkpoint();
@@ -25,7 +25,7 @@ Result<> FsProvider::corrupt_event(const std::string& instance,
     {
         const MutexLock lock{mutex_};
         (void)ledger_.instances.find(instance);
-        forget_copies({instance});
+        archive_.forget_copies({instance});
         DURABLE_TRY(ledger::damage_event(ledger_, instance, execution_id, event_id));
     }
     return make_checkpoint();
@@ -58,10 +58,13 @@ FsProvider::State FsProvider::state() {
             state.instances.push_back(ledger::image_of(instance));
         }
     });
-    for (const auto& [number, pack] : packs_.packs()) {
+    for (const auto& [number, pack] : archive_.packs.packs()) {
         for (std::uint32_t line = 0; line < pack->live.size(); ++line) {
             if (pack->live[line]) {
-                state.instances.push_back(read_line(*pack, line).value());
+                const PackArchive::Wanted wanted{.place = {.pack = number, .line = line},
+                                                 .pack = pack};
+                state.instances.push_back(
+                    PackArchive::read(files_, directory_.packs(), wanted).value());
             }
         }
     }

@@ -21,7 +21,7 @@ Result<Lsn> FsProvider::load_checkpoint() {
         },
         .pack = [&](const PackRecord& record) -> Result<> {
             mutex_.assert_held();
-            return load_pack(record);
+            return archive_.load(record);
         },
         .instance = [&](ledger::InstanceImage image) -> Result<> {
             mutex_.assert_held();
@@ -70,7 +70,7 @@ Result<bool> FsProvider::write_piece() {
         {
             const MutexLock lock{mutex_};
             lsn = journal_->last();
-            snapshot_.emplace(ledger_, pack_frames());
+            snapshot_.emplace(ledger_, pack_frames(archive_.packs.records()));
         }
         DURABLE_TRY_ASSIGN(auto writer,
                            CheckpointWriter::begin(files_, directory_.checkpoint(), lsn));

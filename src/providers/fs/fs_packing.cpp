@@ -28,7 +28,8 @@ void FsProvider::applied() {
     const auto settled = ledger_.any_settled() && ledger_.settled_bytes() >= machine_.pack_bytes &&
                          journal_->bytes() >= packing_from_.load();
     const auto wasted = killed_ >= (machine_.pack_bytes == 0 ? 1 : killed_before_look);
-    packing_due_.store(settled || wasted || packing_begun_ || copies_.size() > machine_.most_copies,
+    packing_due_.store(settled || wasted || packing_begun_ ||
+                           archive_.copies() > machine_.most_copies,
                        std::memory_order_relaxed);
 }
 
@@ -72,7 +73,7 @@ Result<bool> FsProvider::begin_packing() {
     std::vector<std::uint32_t> sources;
     {
         const MutexLock lock{mutex_};
-        for (auto& dead : packs_.take_dead()) {
+        for (auto& dead : archive_.packs.take_dead()) {
             obsolete_.push_back(std::move(dead));
         }
         const auto settled = ledger_.any_settled() &&
@@ -80,15 +81,15 @@ Result<bool> FsProvider::begin_packing() {
                              journal_->bytes() >= packing_from_.load();
         if (!settled) {
             killed_ = 0;
-            sources = packs_.worth_compacting(std::max(machine_.pack_bytes, least_pack),
-                                              machine_.small_packs);
+            sources = archive_.packs.worth_compacting(std::max(machine_.pack_bytes, least_pack),
+                                                      machine_.small_packs);
         }
         if (!settled && sources.empty()) {
             applied();
             return false;
         }
-        number = packs_.next_number();
-        packs_.use_number(number);
+        number = archive_.packs.next_number();
+        archive_.packs.use_number(number);
         packing_begun_ = true;
         packing_due_.store(true);
     }
@@ -140,14 +141,14 @@ Result<bool> FsProvider::gather_lines() {
         std::vector<bool> live;
         {
             const MutexLock lock{mutex_};
-            pack = packs_.find_pack(number);
+            pack = archive_.packs.find_pack(number);
             live = pack->live;
         }
         if (job.line == 0) {
             auto read = read_pack_index(files_, directory_.packs(), pack->record);
             if (!read) {
                 const MutexLock lock{mutex_};
-                packs_.set_damaged(number);
+                archive_.packs.set_damaged(number);
                 return std::unexpected{std::move(read).error()};
             }
             job.lines = *std::move(read);
@@ -163,7 +164,7 @@ Result<bool> FsProvider::gather_lines() {
                 read_pack_frame(files_, directory_.packs(), number, at, pack->ends[line] - at);
             if (!frame) {
                 const MutexLock lock{mutex_};
-                packs_.set_damaged(number);
+                archive_.packs.set_damaged(number);
                 return std::unexpected{std::move(frame).error()};
             }
             frames += *frame;
@@ -185,7 +186,7 @@ bool FsProvider::install_some() {
     const auto& lines = job.writer.lines();
     const MutexLock lock{mutex_};
     if (job.installed == 0) {
-        packs_.add_pack(*job.finished, lines);
+        archive_.packs.add_pack(*job.finished, lines);
     }
     const auto number = static_cast<std::uint32_t>(job.finished->number);
     const auto end = std::min(lines.size(), job.installed + installed_at_once);
@@ -199,7 +200,7 @@ bool FsProvider::install_some() {
     packing_.reset();
     packing_begun_ = false;
     std::uint64_t waste = 0;
-    for (auto& dead : packs_.take_dead()) {
+    for (auto& dead : archive_.packs.take_dead()) {
         obsolete_.push_back(std::move(dead));
     }
     for (const auto& pack : obsolete_) {
@@ -220,16 +221,14 @@ void FsProvider::install_line(PackPlace place, const PackLine& line) {
         if (instance != nullptr && instance->copy == ledger::Instance::Copy::being_made) {
             instance->copy = ledger::Instance::Copy::made;
             ledger_.set_aside(*instance);
-            packs_.revive(place, line.id);
+            archive_.packs.revive(place, line.id);
         }
         return;
     }
-    if (packs_.live(from)) {
-        packs_.kill(from, line.id);
-        packs_.revive(place, line.id);
-        if (const auto copy = copies_.find(line.id); copy != copies_.end()) {
-            copy->second.place = place;
-        }
+    if (archive_.packs.live(from)) {
+        archive_.packs.kill(from, line.id);
+        archive_.packs.revive(place, line.id);
+        archive_.move_copy(line.id, place);
     }
 }
 

@@ -54,7 +54,8 @@ FsProvider::FsProvider(StoreDirectory directory, Options options, const Machine&
       options_{std::move(options)},
       machine_{machine},
       files_{machine.files != nullptr ? *machine.files : system_files()},
-      directory_{std::move(directory)} {}
+      directory_{std::move(directory)},
+      archive_{files_, directory_.packs(), ledger_} {}
 
 FsProvider::~FsProvider() {
     closing_.store(true);
@@ -88,7 +89,7 @@ Result<> FsProvider::recover() {
     // A process that died may have renamed it only: it must stay before its records go.
     DURABLE_TRY(to_result(files_.sync_directory(directory_.checkpoint())));
     DURABLE_TRY(remove_unnamed_packs());
-    ledger_.instances.keep_in(this);
+    ledger_.instances.keep_in(&archive_);
     std::optional<Close> last;  // set while a close is the latest record
     std::uint64_t replayed = 0; // bytes
     const auto replay = [&](const JournalRecord& stored) -> Result<> {
@@ -116,7 +117,8 @@ Result<> FsProvider::recover() {
         if (!changing) {
             return damaged(changing.error());
         }
-        forget_copies(*changing);
+        (void)archive_.forget_copies(*changing);
+        archive_.drop_copies(machine_.most_copies);
         ledger_.apply(*std::move(record));
         return {};
     };
@@ -160,7 +162,7 @@ Result<> FsProvider::journal(const ledger::Record& record) {
         }
         made_.push_back({.next_seq = seq + 1, .lsn = lsn});
     }
-    forget_copies(changing);
+    killed_ += archive_.forget_copies(changing);
     return {};
 }
 

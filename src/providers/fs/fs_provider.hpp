@@ -16,6 +16,8 @@
 #include "providers/fs/close_codec.hpp"
 #include "providers/fs/housekeeper.hpp"
 #include "providers/fs/journal.hpp"
+#include "providers/fs/pack_archive.hpp"
+#include "providers/fs/pack_file.hpp"
 #include "providers/fs/pack_index.hpp"
 #include "providers/fs/snapshot.hpp"
 #include "providers/fs/store_directory.hpp"
@@ -34,8 +36,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace durable::fs {
@@ -60,7 +60,7 @@ struct Machine {
     std::size_t most_copies = 256;
 };
 
-class FsProvider final : public ledger::LedgerProvider, private ledger::Archive {
+class FsProvider final : public ledger::LedgerProvider {
  public:
     [[nodiscard]] static Result<std::shared_ptr<FsProvider>>
     open(const std::string& directory, const Options& options, const Machine& machine = {});
@@ -105,6 +105,8 @@ class FsProvider final : public ledger::LedgerProvider, private ledger::Archive 
         DURABLE_EXCLUDES(mutex_);
     void applied() override DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<> looked() override DURABLE_REQUIRES(mutex_);
+    void put_off_reading() override DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] std::unique_ptr<ledger::Errand> take_errand() override DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<std::vector<std::string>>
     archived(const InstanceFilter& filter, bool roots, std::size_t limit) override
         DURABLE_EXCLUDES(mutex_);
@@ -123,22 +125,14 @@ class FsProvider final : public ledger::LedgerProvider, private ledger::Archive 
     void drop_checkpoint() DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] Lsn made_by(ledger::Seq seq) DURABLE_EXCLUDES(made_mutex_);
 
-    // ---- fs_archive.cpp: instances in packs, found when they are needed
+    // ---- fs_archive.cpp: instances in packs
 
-    void bring(std::string_view id) override;
-    void bring_children(std::string_view parent) override;
-    void bring_line(PackPlace place, std::optional<std::string_view> wanted)
-        DURABLE_REQUIRES(mutex_);
-    [[nodiscard]] Result<ledger::InstanceImage> read_line(const Pack& pack, std::uint32_t line);
-    // The instances that the record changes, brought into the ledger.
+    class PackErrand;
+    // The instances that the record changes, all of them here.
     [[nodiscard]] Result<std::vector<std::string>> bring_touched(const ledger::Record& record)
         DURABLE_REQUIRES(mutex_);
-    // They are about to change: what their packs say is not true any more.
-    void forget_copies(const std::vector<std::string>& ids) DURABLE_REQUIRES(mutex_);
     void drop_spare_copies() DURABLE_EXCLUDES(mutex_);
-    [[nodiscard]] Result<> load_pack(const PackRecord& record) DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<> remove_unnamed_packs() DURABLE_REQUIRES(mutex_);
-    [[nodiscard]] std::string pack_frames() const DURABLE_REQUIRES(mutex_);
     // The packs as they are now, to be read without the mutex.
     struct PackView {
         std::shared_ptr<const Pack> pack;
@@ -193,16 +187,8 @@ class FsProvider final : public ledger::LedgerProvider, private ledger::Archive 
     std::atomic<std::uint64_t> checkpoint_at_{0}; // when journal_->bytes() comes there, one is due
     std::atomic<bool> closing_{false};
 
-    PackIndex packs_ DURABLE_GUARDED_BY(mutex_);
-    // Packed instances in memory that have not changed, and those that came, oldest first.
-    struct Copy {
-        PackPlace place;
-        std::uint64_t arrival = 0;
-    };
-    std::unordered_map<std::string, Copy> copies_ DURABLE_GUARDED_BY(mutex_);
-    std::deque<std::pair<std::uint64_t, std::string>> arrivals_ DURABLE_GUARDED_BY(mutex_);
-    std::uint64_t next_arrival_ DURABLE_GUARDED_BY(mutex_) = 0;
-    std::optional<Error> unreadable_ DURABLE_GUARDED_BY(mutex_);
+    PackArchive archive_ DURABLE_GUARDED_BY(mutex_);
+    std::atomic<int> errands_{0};                         // under way
     std::uint64_t killed_ DURABLE_GUARDED_BY(mutex_) = 0; // lines, since the packs were looked at
     bool packing_begun_ DURABLE_GUARDED_BY(mutex_) = false;
     std::optional<Packing> packing_;                    // guarded by house_mutex_

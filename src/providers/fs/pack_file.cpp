@@ -9,7 +9,9 @@
 #include "providers/fs/segments.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
+#include <system_error>
 #include <utility>
 
 namespace durable::fs {
@@ -52,7 +54,9 @@ Result<> append_line(std::string& out, const PackLine& line) {
     return {};
 }
 
-std::optional<PackLine> decode_line(std::string_view json) {
+} // namespace
+
+std::optional<PackLine> decode_pack_line(std::string_view json) {
     JsonReader in{json};
     PackLine line{.executions = 1};
     in.object([&](const JsonName& name) {
@@ -84,8 +88,6 @@ std::optional<PackLine> decode_line(std::string_view json) {
     in.finish();
     return in.failed() ? std::nullopt : std::optional{std::move(line)};
 }
-
-} // namespace
 
 PackLine line_of(const ledger::InstanceImage& image, std::uint64_t size) {
     PackLine line{.id = image.id, .size = size};
@@ -122,6 +124,16 @@ void encode_pack_record(std::string& out, const PackRecord& record) {
     (void)writer.finish("encode_pack_record"); // numbers always can be written
 }
 
+std::string pack_frames(const std::vector<PackRecord>& records) {
+    std::string frames;
+    for (const auto& record : records) {
+        const auto begin = begin_frame(frames);
+        encode_pack_record(frames, record);
+        end_frame(frames, begin);
+    }
+    return frames;
+}
+
 Result<PackRecord> decode_pack_record(std::string_view json) {
     JsonReader in{json};
     PackRecord record;
@@ -143,6 +155,11 @@ Result<PackRecord> decode_pack_record(std::string_view json) {
     in.finish();
     if (in.failed()) {
         return in.error("decode_pack_record");
+    }
+    if (record.number == 0 || record.number > UINT32_MAX || record.instances > UINT32_MAX ||
+        record.index_at > record.bytes || !std::ranges::is_sorted(record.dead) ||
+        (!record.dead.empty() && record.dead.back() >= record.instances)) {
+        return fail(ErrorCode::corrupt, "this is no pack");
     }
     return record;
 }
@@ -225,6 +242,10 @@ std::uint64_t first_frame_at(std::uint64_t number) {
 Result<std::vector<PackLine>>
 read_pack_index(Files& files, const std::string& directory, const PackRecord& record) {
     const auto path = pack_path(directory, record.number);
+    if (const auto there = files.open(path, OpenMode::read);
+        !there && there.error().code == std::errc::no_such_file_or_directory) {
+        return fail(ErrorCode::corrupt, path + " is missing: the checkpoint names it");
+    }
     DURABLE_TRY_ASSIGN(auto file, FrameFile::open(files, path));
     file.seek(record.index_at);
     std::vector<PackLine> lines;
@@ -234,7 +255,7 @@ read_pack_index(Files& files, const std::string& directory, const PackRecord& re
         if (!json) {
             break;
         }
-        auto line = decode_line(*json);
+        auto line = decode_pack_line(*json);
         if (!line) {
             return file.damaged("this is no line of a pack's index");
         }
@@ -251,31 +272,26 @@ read_pack_index(Files& files, const std::string& directory, const PackRecord& re
     return lines;
 }
 
-Result<> read_pack(Files& files,
-                   const std::string& directory,
-                   const PackRecord& record,
-                   const std::function<Result<>(ledger::InstanceImage)>& instance) {
+Result<> check_pack(Files& files, const std::string& directory, const PackRecord& record) {
     DURABLE_TRY_ASSIGN(const auto lines, read_pack_index(files, directory, record));
     DURABLE_TRY_ASSIGN(auto file, FrameFile::open(files, pack_path(directory, record.number)));
-    DURABLE_TRY(file.next()); // the header
-    auto dead = record.dead.begin();
-    for (std::uint64_t line = 0; line < lines.size(); ++line) {
+    DURABLE_TRY_ASSIGN(const auto header, file.next());
+    if (!header || *header != *read_frame(header_of(record.number))) {
+        return file.damaged("this is not pack " + std::to_string(record.number));
+    }
+    for (const auto& line : lines) {
         DURABLE_TRY_ASSIGN(const auto json, file.next());
         if (!json) {
             return file.damaged("the pack ends too early");
         }
-        if (dead != record.dead.end() && *dead == line) {
-            ++dead;
-            continue;
-        }
-        auto image = decode_image(*json);
+        const auto image = decode_image(*json);
         if (!image) {
             return file.damaged(image.error().message);
         }
-        if (image->id != lines[line].id) {
-            return file.damaged("the index says \"" + lines[line].id + "\"");
+        if (line_of(*image, json->size() + frame_overhead) != line) {
+            return file.damaged("the index of the pack says something else about \"" + line.id +
+                                "\"");
         }
-        DURABLE_TRY(instance(*std::move(image)));
     }
     return {};
 }

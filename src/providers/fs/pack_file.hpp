@@ -18,7 +18,6 @@
 #include <durable/time.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +54,8 @@ struct PackRecord {
 void encode_pack_record(std::string& out, const PackRecord& record);
 [[nodiscard]] Result<PackRecord> decode_pack_record(std::string_view json);
 [[nodiscard]] bool is_pack_record(std::string_view json) noexcept;
+// The lines of a checkpoint about all of them.
+[[nodiscard]] std::string pack_frames(const std::vector<PackRecord>& records);
 
 [[nodiscard]] std::string pack_path(const std::string& directory, std::uint64_t number);
 [[nodiscard]] std::uint64_t pack_number(std::string_view name) noexcept; // 0: not a pack
@@ -91,15 +92,17 @@ class PackWriter {
 };
 
 // The index of a pack.
-//   corrupt  the file is not what the record says; the message names file and offset
+//   corrupt  the file is missing or not what the record says; the message names file and offset
 [[nodiscard]] Result<std::vector<PackLine>>
 read_pack_index(Files& files, const std::string& directory, const PackRecord& record);
 
-// Every live instance of a pack, from the front; checks all of the file.
-[[nodiscard]] Result<> read_pack(Files& files,
-                                 const std::string& directory,
-                                 const PackRecord& record,
-                                 const std::function<Result<>(ledger::InstanceImage)>& instance);
+// Reads all of a pack, line by line.
+//   corrupt  something in it is damaged, or the index says something else
+[[nodiscard]] Result<>
+check_pack(Files& files, const std::string& directory, const PackRecord& record);
+
+// One line of an index; nullopt: it is none.
+[[nodiscard]] std::optional<PackLine> decode_pack_line(std::string_view json);
 
 // The frame of one instance, checked.
 [[nodiscard]] Result<std::string> read_pack_frame(Files& files,

@@ -2,7 +2,10 @@
 
 #include "base/try.hpp"
 #include "providers/fs/checkpoint.hpp"
+#include "providers/fs/frame.hpp"
 #include "providers/fs/fs_error.hpp"
+#include "providers/fs/image_codec.hpp"
+#include "providers/fs/pack_file.hpp"
 #include "providers/fs/salvage.hpp"
 #include "providers/fs/segments.hpp"
 #include "providers/fs/snapshot.hpp"
@@ -10,6 +13,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 namespace durable::fs {
@@ -97,8 +101,10 @@ class Repairer {
             }
             result_.lost.push_back(known.error().message); // a new one says the same
         }
-        if (auto loaded = load_store(files_, old_.path, now_)) {
+        auto loaded = load_store(files_, old_.path, now_);
+        if (loaded && check_packs(files_, old_.path, loaded->packs)) {
             state_.ledger = std::move(loaded->ledger);
+            state_.archive = std::move(loaded->archive);
             state_.last = loaded->end.last;
             return keep_torn_end(loaded->end);
         }
@@ -109,6 +115,7 @@ class Repairer {
         for (const auto& remains : state_.remains) {
             result_.lost.push_back(remains.text());
         }
+        result_.lost.insert(result_.lost.end(), state_.lost.begin(), state_.lost.end());
         for (const auto& range : state_.missing) {
             result_.lost.push_back("records " + std::to_string(range.first) + " to " +
                                    std::to_string(range.last) + ": nowhere in the journal");
@@ -184,7 +191,8 @@ class Repairer {
         if (state_.last == 0) {
             return {}; // there never was a record
         }
-        Snapshot snapshot{*state_.ledger};
+        DURABLE_TRY_ASSIGN(const auto packs, write_packs());
+        Snapshot snapshot{*state_.ledger, pack_frames(packs)};
         DURABLE_TRY_ASSIGN(auto writer,
                            CheckpointWriter::begin(files_, new_.checkpoint(), state_.last));
         constexpr std::size_t piece = 1U << 20U;
@@ -195,6 +203,48 @@ class Repairer {
             DURABLE_TRY(writer.write(frames));
         }
         return writer.finish(snapshot.instances());
+    }
+
+    // What is live in the packs of the old store, as few packs as that needs.
+    Result<std::vector<PackRecord>> write_packs() {
+        constexpr std::uint64_t most_bytes = 1U << 22U;
+        std::vector<PackRecord> made;
+        std::optional<PackWriter> writer;
+        const auto finish = [&]() -> Result<> {
+            if (writer) {
+                DURABLE_TRY_ASSIGN(auto record, writer->finish());
+                made.push_back(std::move(record));
+                writer.reset();
+            }
+            return {};
+        };
+        for (const auto& [number, pack] : state_.archive->packs.packs()) {
+            for (std::uint32_t line = 0; line < pack->live.size(); ++line) {
+                if (!pack->live[line]) {
+                    continue;
+                }
+                if (!writer) {
+                    DURABLE_TRY_ASSIGN(auto begun,
+                                       PackWriter::begin(files_, new_.packs(), made.size() + 1));
+                    writer.emplace(std::move(begun));
+                }
+                DURABLE_TRY(copy_line(*pack, line, *writer));
+                if (writer->bytes() >= most_bytes) {
+                    DURABLE_TRY(finish());
+                }
+            }
+        }
+        DURABLE_TRY(finish());
+        return made;
+    }
+
+    Result<> copy_line(const Pack& pack, std::uint32_t line, PackWriter& writer) {
+        const auto at = pack.begin_of(line);
+        DURABLE_TRY_ASSIGN(
+            const auto frame,
+            read_pack_frame(files_, old_.packs(), pack.record.number, at, pack.ends[line] - at));
+        DURABLE_TRY_ASSIGN(const auto image, decode_image(*read_frame(frame)));
+        return writer.add(frame, {line_of(image, frame.size())});
     }
 
     Files& files_;

@@ -6,11 +6,13 @@
 #include "providers/fs/frame_scan.hpp"
 #include "providers/fs/image_codec.hpp"
 #include "providers/fs/pack_file.hpp"
+#include "providers/fs/pack_salvage.hpp"
 #include "providers/fs/record_codec.hpp"
 #include "providers/fs/segments.hpp"
 #include "providers/fs/store_directory.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -20,32 +22,31 @@ namespace durable::fs {
 
 namespace {
 
-// Counters that fit the instances when the line that has them is damaged.
-ledger::RestImage counters_for(const std::vector<ledger::InstanceImage>& images) {
-    ledger::RestImage rest;
-    const auto cover = [](std::uint64_t& next, std::uint64_t used) {
+// Counters that fit all instances, when the line that has them is damaged.
+void cover(ledger::RestImage& rest, const ledger::InstanceImage& image) {
+    const auto raise = [](std::uint64_t& next, std::uint64_t used) {
         next = std::max(next, used + 1);
     };
-    for (const auto& image : images) {
-        cover(rest.next_incarnation, image.incarnation);
-        rest.revision = std::max(rest.revision, image.revision);
-        if (image.row) {
-            cover(rest.next_number, image.row->number);
-        }
-        for (const auto& waiting : image.messages) {
-            cover(rest.next_seq, waiting.message.seq);
-        }
-        for (const auto& waiting : image.work) {
-            cover(rest.next_seq, waiting.work.seq);
-        }
+    raise(rest.next_incarnation, image.incarnation);
+    rest.revision = std::max(rest.revision, image.revision);
+    if (image.row) {
+        raise(rest.next_number, image.row->number);
     }
-    return rest;
+    for (const auto& waiting : image.messages) {
+        raise(rest.next_seq, waiting.message.seq);
+    }
+    for (const auto& waiting : image.work) {
+        raise(rest.next_seq, waiting.work.seq);
+    }
 }
 
 class Salvor {
  public:
     Salvor(Files& files, const std::string& directory, Instant now)
-        : files_{files}, layout_{directory}, now_{now} {}
+        : files_{files}, layout_{directory}, now_{now} {
+        found_.archive = std::make_unique<PackArchive>(files, layout_.packs(), *found_.ledger);
+        found_.ledger->instances.keep_in(found_.archive.get());
+    }
 
     Salvaged run() {
         take_checkpoint();
@@ -106,7 +107,7 @@ class Salvor {
         if (!ended) {
             lose(path, content->size(), {}, "the end of the checkpoint is missing");
         }
-        found_.ledger->restore(rest_ ? *std::move(rest_) : counters_for(images_));
+        found_.ledger->restore(rest_ ? *std::move(rest_) : std::move(covering_));
         for (auto& image : images_) {
             found_.ledger->restore(std::move(image), now_);
         }
@@ -138,41 +139,37 @@ class Salvor {
                     std::uint64_t offset,
                     std::string_view json,
                     ledger::InstanceImage image) {
-        if (!ids_.insert(image.id).second) {
+        if (found_.archive->holds(image.id) || !ids_.insert(image.id).second) {
             lose(path, offset, json, "a second instance \"" + image.id + "\"");
         } else {
+            cover(covering_, image);
             images_.push_back(std::move(image));
         }
     }
 
-    // Its live lines. A damaged stretch counts as one line.
+    // One at a time: its instances stay on the disk.
     void take_pack(const PackRecord& record) {
         const auto path = pack_path(layout_.packs(), record.number);
         const auto content = read(path);
         if (!content) {
+            found_.lost.push_back(path + ": all of its " +
+                                  std::to_string(record.instances - record.dead.size()) +
+                                  " instances");
             return;
         }
-        std::uint64_t line = 0; // the header is the first
-        scan_frames(std::string_view{*content}.substr(0, record.index_at),
-                    {.whole =
-                         [&](std::string_view json, std::uint64_t offset) {
-                             if (line++ == 0 || std::ranges::binary_search(record.dead, line - 2)) {
-                                 return;
-                             }
-                             if (auto image = decode_image(json)) {
-                                 take_image(path, offset, json, *std::move(image));
-                             } else {
-                                 lose(path, offset, json, image.error().message);
-                             }
-                         },
-                     .damaged =
-                         [&](std::string_view bytes, std::uint64_t offset) {
-                             ++line;
-                             lose(path, offset, bytes, "no whole line of a pack");
-                         }});
-        if (line != record.instances + 1) {
-            lose(path, content->size(), {}, "the pack has not all of its instances");
+        auto pack = salvage_pack(path, *content, record, [&](const ledger::InstanceImage& image) {
+            cover(covering_, image);
+        });
+        std::ranges::move(pack.remains, std::back_inserter(found_.remains));
+        std::ranges::move(pack.lost, std::back_inserter(found_.lost));
+        for (std::size_t line = 0; line < pack.stretches.size(); ++line) {
+            if (pack.live[line] && found_.archive->holds(pack.stretches[line].id)) {
+                pack.live[line] = false;
+                found_.lost.push_back(path + ": a second instance \"" + pack.stretches[line].id +
+                                      "\"");
+            }
         }
+        (void)found_.archive->add(record, pack.stretches, pack.live); // no id is there twice
     }
 
     // ---- The journal
@@ -244,7 +241,17 @@ class Salvor {
                 return;
             }
         }
+        const auto changing = found_.archive->bring_touched(*record);
+        if (!changing) {
+            found_.unapplied.push_back({.lsn = *lsn,
+                                        .instances = ledger::touched(ledger, *record),
+                                        .why = changing.error().message,
+                                        .json = std::string{json}});
+            return;
+        }
+        (void)found_.archive->forget_copies(*changing);
         ledger.apply(*std::move(record));
+        found_.archive->drop_copies(most_copies);
         ++found_.applied;
     }
 
@@ -258,11 +265,14 @@ class Salvor {
         open_remains_.clear();
     }
 
+    static constexpr std::size_t most_copies = 256;
+
     Files& files_;
     const StoreLayout layout_;
     const Instant now_;
     Lsn after_ = 0;
     std::optional<ledger::RestImage> rest_;
+    ledger::RestImage covering_;
     std::vector<ledger::InstanceImage> images_;
     std::set<std::string, std::less<>> ids_; // of images_
     std::vector<Remains> open_remains_;      // of the journal, before the next whole record

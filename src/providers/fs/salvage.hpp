@@ -1,14 +1,16 @@
 // Salvage: the state of a store that is damaged, as far as it can be known.
 //
-// Whole frames of the newest checkpoint and of the journal are taken, whatever is damaged between
-// them. Behind the first loss a record is applied only if what it builds upon is there: the
-// messages that a turn consumed, the event before its first one, the activity that ended. A turn
-// that is not applied runs again from the messages that are still queued, as after a crash.
+// Whole frames of the newest checkpoint, of its packs and of the journal are taken, whatever is
+// damaged between them. Behind the first loss a record is applied only if what it builds upon is
+// there: the messages that a turn consumed, the event before its first one, the activity that
+// ended. A turn that is not applied runs again from the messages that are still queued, as after a
+// crash.
 
 #pragma once
 
 #include "base/files.hpp"
 #include "providers/fs/journal_reader.hpp"
+#include "providers/fs/pack_archive.hpp"
 #include "providers/ledger/ledger.hpp"
 
 #include <durable/time.hpp>
@@ -45,15 +47,18 @@ struct LsnRange {
 
 struct Salvaged {
     std::unique_ptr<ledger::Ledger> ledger = std::make_unique<ledger::Ledger>();
-    Lsn last = 0;              // the highest record that was seen
-    std::uint64_t applied = 0; // records
+    std::unique_ptr<PackArchive> archive; // of the ledger: what is whole in the packs
+    Lsn last = 0;                         // the highest record that was seen
+    std::uint64_t applied = 0;            // records
     std::vector<Remains> remains;
     std::vector<std::string> unread; // files that the system does not let us read, and why
+    std::vector<std::string> lost;   // finished instances that were in damaged packs
     std::vector<LsnRange> missing;   // records that are nowhere
     std::vector<Unapplied> unapplied;
 
     [[nodiscard]] bool complete() const noexcept {
-        return remains.empty() && unread.empty() && missing.empty() && unapplied.empty();
+        return remains.empty() && unread.empty() && lost.empty() && missing.empty() &&
+               unapplied.empty();
     }
 };
 

@@ -17,30 +17,37 @@ namespace {
 
 Result<> load_checkpoint(Files& files, const StoreLayout& layout, Instant now, LoadedStore& store) {
     auto& ledger = *store.ledger;
-    const auto take = [&](ledger::InstanceImage image) -> Result<> {
-        if (ledger.instances.find(image.id) != nullptr) {
-            return fail(ErrorCode::corrupt,
-                        layout.checkpoint() + ": two instances are \"" + image.id + "\"");
-        }
-        ledger.restore(std::move(image), now);
-        ++store.checkpoint_instances;
-        return {};
-    };
-    const CheckpointContent content{.rest = [&](ledger::RestImage rest) -> Result<> {
-                                        ledger.restore(std::move(rest));
-                                        return {};
-                                    },
-                                    .pack = [&](const PackRecord& record) -> Result<> {
-                                        return read_pack(files, layout.packs(), record, take);
-                                    },
-                                    .instance = take};
+    store.archive = std::make_unique<PackArchive>(files, layout.packs(), ledger);
+    ledger.instances.keep_in(store.archive.get());
+    const CheckpointContent content{
+        .rest = [&](ledger::RestImage rest) -> Result<> {
+            ledger.restore(std::move(rest));
+            return {};
+        },
+        .pack = [&](PackRecord record) -> Result<> {
+            DURABLE_TRY(store.archive->load(record));
+            store.checkpoint_instances += record.instances - record.dead.size();
+            store.packs.push_back(std::move(record));
+            return {};
+        },
+        .instance = [&](ledger::InstanceImage image) -> Result<> {
+            if (ledger.instances.find(image.id) != nullptr) {
+                return fail(ErrorCode::corrupt,
+                            layout.checkpoint() + ": two instances are \"" + image.id + "\"");
+            }
+            DURABLE_TRY(store.archive->looked());
+            ledger.restore(std::move(image), now);
+            ++store.checkpoint_instances;
+            return {};
+        }};
     DURABLE_TRY_ASSIGN(const auto found, read_checkpoint(files, layout.checkpoint(), content));
     store.checkpoint = found.lsn;
     store.checkpoint_bytes = found.bytes;
     return {};
 }
 
-Result<> apply(ledger::Ledger& ledger, const JournalRecord& stored) {
+Result<> apply(LoadedStore& store, const JournalRecord& stored) {
+    constexpr std::size_t most_copies = 256;
     const auto damaged = [&](const Error& error) {
         return fail(ErrorCode::corrupt,
                     stored.path + ", byte " + std::to_string(stored.offset) + ": record " +
@@ -54,12 +61,22 @@ Result<> apply(ledger::Ledger& ledger, const JournalRecord& stored) {
     if (!record) {
         return damaged(record.error());
     }
-    ledger.apply(*std::move(record));
+    const auto changing = store.archive->bring_touched(*record);
+    if (!changing) {
+        return damaged(changing.error());
+    }
+    (void)store.archive->forget_copies(*changing);
+    store.ledger->apply(*std::move(record));
+    store.archive->drop_copies(most_copies);
     return {};
 }
 
-void count(const ledger::Ledger& ledger, Verification& result) {
+void count(const ledger::Ledger& ledger, const PackArchive& archive, Verification& result) {
+    result.finished = archive.packs.size();
     ledger.instances.for_each([&](const ledger::Instance& instance) {
+        if (instance.copy == ledger::Instance::Copy::made) {
+            return; // counted
+        }
         ++(ledger::settled(instance) ? result.finished : result.live);
         for (const auto* message = instance.inbox().first; message != nullptr;
              message = message->next) {
@@ -79,6 +96,7 @@ void list_damage(const Salvaged& salvaged, std::vector<std::string>& damage) {
     for (const auto& remains : salvaged.remains) {
         damage.push_back(remains.text());
     }
+    damage.insert(damage.end(), salvaged.lost.begin(), salvaged.lost.end());
     for (const auto& range : salvaged.missing) {
         damage.push_back("records " + std::to_string(range.first) + " to " +
                          std::to_string(range.last) + " are nowhere in the journal");
@@ -106,7 +124,33 @@ void count_segments(Files& files, const std::string& directory, Verification& re
     }
 }
 
+void list_packs(Files& files,
+                const std::string& directory,
+                const std::vector<PackRecord>& packs,
+                Verification& result) {
+    const StoreLayout layout{directory};
+    result.packs = packs.size();
+    for (const auto& pack : packs) {
+        result.pack_bytes += pack.bytes;
+    }
+    const auto entries = files.list(layout.packs()).value_or(std::vector<DirectoryEntry>{});
+    for (const auto& entry : entries) {
+        const auto number = pack_number(entry.name);
+        if (number != 0 && std::ranges::find(packs, number, &PackRecord::number) == packs.end()) {
+            result.unnamed_packs.push_back(layout.packs() + "/" + entry.name);
+        }
+    }
+}
+
 } // namespace
+
+Result<>
+check_packs(Files& files, const std::string& directory, const std::vector<PackRecord>& packs) {
+    for (const auto& pack : packs) {
+        DURABLE_TRY(check_pack(files, StoreLayout{directory}.packs(), pack));
+    }
+    return {};
+}
 
 Result<> require_store(Files& files, const std::string& directory) {
     const StoreLayout layout{directory};
@@ -132,7 +176,7 @@ Result<LoadedStore> load_store(Files& files, const std::string& directory, Insta
         store.end,
         read_journal(files, layout.journal(), store.checkpoint, [&](const JournalRecord& record) {
             ++store.records;
-            return apply(*store.ledger, record);
+            return apply(store, record);
         }));
     return store;
 }
@@ -149,25 +193,32 @@ Result<Verification> verify(Files& files, const std::string& directory, Instant 
     }
     count_segments(files, directory, result);
     auto loaded = load_store(files, directory, now);
+    const auto whole = loaded ? check_packs(files, directory, loaded->packs) : Result<>{};
     if (loaded) {
+        list_packs(files, directory, loaded->packs, result);
         result.checkpoint = loaded->checkpoint;
         result.checkpoint_bytes = loaded->checkpoint_bytes;
         result.checkpoint_instances = loaded->checkpoint_instances;
         result.records = loaded->records;
         result.last = loaded->end.last;
         result.torn = loaded->end.torn;
-        count(*loaded->ledger, result);
-        return result;
-    }
-    if (loaded.error().code == ErrorCode::unsupported) {
+        count(*loaded->ledger, *loaded->archive, result);
+        if (whole) {
+            return result;
+        }
+        result.damage.push_back("can be opened, but not read in full: " + whole.error().message);
+    } else if (loaded.error().code == ErrorCode::unsupported) {
         return std::unexpected{std::move(loaded).error()};
+    } else {
+        result.damage.push_back("cannot be opened: " + loaded.error().message);
     }
-    result.damage.push_back("cannot be opened: " + loaded.error().message);
     const auto salvaged = salvage(files, directory, now);
-    result.records = salvaged.applied;
-    result.last = salvaged.last;
-    count(*salvaged.ledger, result);
     list_damage(salvaged, result.damage);
+    if (!loaded) {
+        result.records = salvaged.applied;
+        result.last = salvaged.last;
+        count(*salvaged.ledger, *salvaged.archive, result);
+    }
     return result;
 }
 

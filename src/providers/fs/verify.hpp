@@ -4,6 +4,8 @@
 
 #include "base/files.hpp"
 #include "providers/fs/journal_reader.hpp"
+#include "providers/fs/pack_archive.hpp"
+#include "providers/fs/pack_file.hpp"
 #include "providers/ledger/ledger.hpp"
 
 #include <durable/result.hpp>
@@ -21,6 +23,10 @@ struct Verification {
     Lsn checkpoint = 0; // the record after which it is the state; 0: there is none
     std::uint64_t checkpoint_bytes = 0;
     std::uint64_t checkpoint_instances = 0;
+
+    std::uint64_t packs = 0; // that the checkpoint names
+    std::uint64_t pack_bytes = 0;
+    std::vector<std::string> unnamed_packs; // left by a crash, removed by the next opening
 
     std::uint64_t segments = 0;
     std::uint64_t segment_bytes = 0;
@@ -53,14 +59,21 @@ struct LoadedStore {
     Lsn checkpoint = 0;
     std::uint64_t checkpoint_bytes = 0;
     std::uint64_t checkpoint_instances = 0;
+    std::vector<PackRecord> packs;
+    // Of the ledger: finished instances are read when they are needed.
+    std::unique_ptr<PackArchive> archive;
     std::uint64_t records = 0;
     JournalEnd end;
 };
 
-// As opening does it, without a change. Undamaged stores only.
-//   corrupt  the message names file and offset
+// As opening does it, without a change: of packs the index alone.
+//   corrupt  it cannot be opened; the message names file and offset
 [[nodiscard]] Result<LoadedStore>
 load_store(Files& files, const std::string& directory, Instant now);
+
+// What opening has not read: every line of every pack.
+[[nodiscard]] Result<>
+check_packs(Files& files, const std::string& directory, const std::vector<PackRecord>& packs);
 
 // Refuses what is no store at all; see verify().
 [[nodiscard]] Result<> require_store(Files& files, const std::string& directory);

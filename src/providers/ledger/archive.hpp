@@ -6,6 +6,8 @@
 
 #pragma once
 
+#include <durable/result.hpp>
+
 #include <string_view>
 
 namespace durable::ledger {
@@ -20,6 +22,18 @@ class Archive {
     // Brings the instance back into the ledger, if it has it.
     virtual void bring(std::string_view id) = 0;
     virtual void bring_children(std::string_view parent) = 0;
+};
+
+// Instances to be brought back while nobody waits: what it brought stays here as long as it lives.
+class Errand {
+ public:
+    Errand() = default;
+    Errand(const Errand&) = delete;
+    Errand& operator=(const Errand&) = delete;
+    virtual ~Errand() = default;
+
+    // Without the mutex of the ledger.
+    [[nodiscard]] virtual Result<> run() = 0;
 };
 
 } // namespace durable::ledger

@@ -65,18 +65,20 @@ void LedgerProvider::wake(const MutexLock& lock) {
 template <class Decide>
 Result<> LedgerProvider::carry_out(std::string_view operation, Telling telling, Decide&& decide) {
     std::uint64_t reached = 0;
-    {
-        const MutexLock lock{mutex_};
+    auto done = with_all_here([&](const MutexLock& lock) {
+        mutex_.assert_held();
         Result<Record> record = decide(ledger_);
-        auto done = looked();
-        if (done) {
-            done = record ? commit(*std::move(record)) : std::unexpected{std::move(record).error()};
+        auto committed = looked();
+        if (committed) {
+            committed =
+                record ? commit(*std::move(record)) : std::unexpected{std::move(record).error()};
         }
         wake(lock); // even a refused call has looked at the time
-        if (!done) {
-            return failed(std::move(done).error(), operation);
-        }
         reached = position();
+        return committed;
+    });
+    if (!done) {
+        return failed(std::move(done).error(), operation);
     }
     if (auto safe = settle(telling, reached, 0); !safe) {
         return failed(std::move(safe).error(), operation);
@@ -288,16 +290,15 @@ Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& reques
     InstanceState state;
     std::uint64_t reached = 0;
     bool over = false;
-    {
-        const MutexLock lock{mutex_};
+    const auto look = [&](const MutexLock&) {
+        mutex_.assert_held();
         over = clock_->steady() >= deadline || changed(ledger_);
         state = state_of(ledger_, request.instance);
-        if (auto readable = looked(); !readable) {
-            return failed(std::move(readable).error(), "watch_instance");
-        }
         reached = position();
-    }
-    if (!over) {
+        return looked();
+    };
+    auto seen = with_all_here(look);
+    if (seen && !over) {
         Sleeper sleeper{mutex_, *clock_, request.stop};
         const MutexLock lock{mutex_};
         waiters_.add_watcher(request.instance, sleeper);
@@ -308,10 +309,11 @@ Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& reques
         }
         waiters_.remove_watcher(request.instance, sleeper);
         state = state_of(ledger_, request.instance);
-        if (auto readable = looked(); !readable) {
-            return failed(std::move(readable).error(), "watch_instance");
-        }
+        seen = looked();
         reached = position();
+    }
+    if (!seen) {
+        return failed(std::move(seen).error(), "watch_instance");
     }
     if (auto safe = settle(Telling::state, reached, 0); !safe) {
         return failed(std::move(safe).error(), "watch_instance");

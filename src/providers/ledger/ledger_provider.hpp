@@ -8,6 +8,7 @@
 #include "base/mutex.hpp"
 #include "base/random.hpp"
 #include "providers/ledger/activities.hpp"
+#include "providers/ledger/archive.hpp"
 #include "providers/ledger/ledger.hpp"
 #include "providers/ledger/management.hpp"
 #include "providers/ledger/turns.hpp"
@@ -20,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace durable::ledger {
@@ -124,6 +126,12 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     // Whether everything that was looked at since the last call could be read; asked before what
     // was seen is used.
     [[nodiscard]] virtual Result<> looked() DURABLE_REQUIRES(mutex_) { return {}; }
+    // From now on nobody waits for a disk: looked() fails for what is not here, and the errand,
+    // which ends this, brings it. nullptr: all was here.
+    virtual void put_off_reading() DURABLE_REQUIRES(mutex_) {}
+    [[nodiscard]] virtual std::unique_ptr<Errand> take_errand() DURABLE_REQUIRES(mutex_) {
+        return nullptr;
+    }
     // Instances in an archive that a bulk call may be meant for, at most `limit`; roots: without
     // those that have a parent for sure. The call itself looks at each of them again.
     [[nodiscard]] virtual Result<std::vector<std::string>>
@@ -145,6 +153,11 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     Waiters waiters_ DURABLE_GUARDED_BY(mutex_);
 
  private:
+    // Takes `step` through the mutex, again and again until all that it looks at is here. It
+    // answers a Result, and changes nothing that cannot be repeated before it has asked looked().
+    template <class Step>
+    auto with_all_here(Step step) DURABLE_EXCLUDES(mutex_);
+
     // The three ways through the mutex. `decide`, `change` and `look` are called with the ledger
     // while it is held: a decided record is committed, a volatile change needs no record.
     template <class Decide>
@@ -191,16 +204,42 @@ class LedgerProvider : public Provider, public ProviderAdmin {
                                            std::uint32_t& left,
                                            DeleteInstanceResult& sum,
                                            std::uint64_t& reached);
-    // `roots`: how many matched.
-    [[nodiscard]] Result<DeleteInstanceResult> delete_some(const InstanceFilter& filter,
-                                                           std::uint32_t& roots)
-        DURABLE_REQUIRES(mutex_);
+    // `roots`: how many are gone; those that were before the call count against the limit.
+    [[nodiscard]] Result<> delete_some(const InstanceFilter& filter,
+                                       std::uint32_t& roots,
+                                       DeleteInstanceResult& sum) DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<PruneResult> prune_one(const std::string& instance,
                                                 const PruneOptions& options)
         DURABLE_REQUIRES(mutex_);
-    [[nodiscard]] Result<PruneResult> prune_some(std::span<const std::string> instances,
-                                                 const PruneOptions& options)
-        DURABLE_REQUIRES(mutex_);
+    // From the front; those that are done leave the span.
+    [[nodiscard]] Result<> prune_some(std::span<const std::string>& instances,
+                                      const PruneOptions& options,
+                                      PruneResult& sum) DURABLE_REQUIRES(mutex_);
 };
+
+// A step that failed because something was not here has done nothing.
+template <class Step>
+auto LedgerProvider::with_all_here(Step step) {
+    constexpr std::size_t most_errands = 16; // a tree has levels; then whoever asks has to wait
+    std::vector<std::unique_ptr<Errand>> errands;
+    while (true) {
+        {
+            const MutexLock lock{mutex_};
+            if (errands.size() < most_errands) {
+                put_off_reading();
+            }
+            auto done = step(lock);
+            auto errand = take_errand();
+            if (done || !errand) {
+                return done;
+            }
+            errands.push_back(std::move(errand));
+        }
+        if (auto brought = errands.back()->run(); !brought) {
+            return decltype(step(std::declval<const MutexLock&>())){
+                std::unexpected{std::move(brought).error()}};
+        }
+    }
+}
 
 } // namespace durable::ledger

@@ -58,40 +58,43 @@ LedgerProvider::tell(std::string_view operation, Result<Answer> answer, std::uin
 
 Result<DeleteInstanceResult> LedgerProvider::delete_instance(const std::string& instance,
                                                              bool force) {
-    Result<DeleteInstanceResult> deleted;
     std::uint64_t reached = 0;
-    {
-        const MutexLock lock{mutex_};
-        deleted = finish(delete_tree(ledger_, instance, force, now()));
+    auto deleted = with_all_here([&](const MutexLock& lock) {
+        mutex_.assert_held();
+        auto done = finish(delete_tree(ledger_, instance, force, now()));
         wake(lock);
         reached = position();
-    }
+        return done;
+    });
     return tell("delete_instance", std::move(deleted), reached);
 }
 
 Result<DeleteInstanceResult>
 LedgerProvider::delete_instances_atomic(const std::vector<std::string>& instances, bool force) {
-    Result<DeleteInstanceResult> deleted;
     std::uint64_t reached = 0;
-    {
-        const MutexLock lock{mutex_};
-        deleted = finish(delete_instances(ledger_, instances, force, now()));
+    auto deleted = with_all_here([&](const MutexLock& lock) {
+        mutex_.assert_held();
+        auto done = finish(delete_instances(ledger_, instances, force, now()));
         wake(lock);
         reached = position();
-    }
+        return done;
+    });
     return tell("delete_instances_atomic", std::move(deleted), reached);
 }
 
-Result<DeleteInstanceResult> LedgerProvider::delete_some(const InstanceFilter& filter,
-                                                         std::uint32_t& roots) {
-    DeleteInstanceResult sum;
-    const auto matching = deletable_roots(ledger_, filter);
-    roots = static_cast<std::uint32_t>(matching.size());
+Result<> LedgerProvider::delete_some(const InstanceFilter& filter,
+                                     std::uint32_t& roots,
+                                     DeleteInstanceResult& sum) {
+    auto some = filter;
+    some.limit = *filter.limit - roots;
+    const auto matching = deletable_roots(ledger_, some);
+    DURABLE_TRY(looked());
     for (const auto& root : matching) {
         DURABLE_TRY_ASSIGN(const auto deleted, finish(delete_tree(ledger_, root, true, now())));
         add(sum, deleted);
+        ++roots;
     }
-    return sum;
+    return {};
 }
 
 Result<> LedgerProvider::delete_matching(const InstanceFilter& filter,
@@ -101,12 +104,13 @@ Result<> LedgerProvider::delete_matching(const InstanceFilter& filter,
     for (auto some = filter; left > 0;) {
         some.limit = std::min(left, most_at_once);
         std::uint32_t roots = 0;
-        const MutexLock lock{mutex_};
-        auto deleted = delete_some(some, roots);
-        wake(lock);
-        reached = position();
-        DURABLE_TRY(deleted);
-        add(sum, *deleted);
+        DURABLE_TRY(with_all_here([&](const MutexLock& lock) {
+            mutex_.assert_held();
+            auto done = delete_some(some, roots, sum);
+            wake(lock);
+            reached = position();
+            return done;
+        }));
         left -= roots;
         if (roots < *some.limit) {
             break;
@@ -153,45 +157,47 @@ Result<PruneResult> LedgerProvider::prune_one(const std::string& instance,
 
 Result<PruneResult> LedgerProvider::prune_executions(const std::string& instance,
                                                      const PruneOptions& options) {
-    Result<PruneResult> pruned;
     std::uint64_t reached = 0;
-    {
-        const MutexLock lock{mutex_};
-        pruned = prune_one(instance, options);
+    auto pruned = with_all_here([&](const MutexLock& lock) {
+        mutex_.assert_held();
+        auto done = prune_one(instance, options);
         wake(lock);
         reached = position();
-    }
+        return done;
+    });
     return tell("prune_executions", std::move(pruned), reached);
 }
 
-Result<PruneResult> LedgerProvider::prune_some(std::span<const std::string> instances,
-                                               const PruneOptions& options) {
-    PruneResult sum;
-    for (const auto& instance : instances) {
-        auto pruned = prune_one(instance, options);
+Result<> LedgerProvider::prune_some(std::span<const std::string>& instances,
+                                    const PruneOptions& options,
+                                    PruneResult& sum) {
+    for (; !instances.empty(); instances = instances.subspan(1)) {
+        auto pruned = prune_one(instances.front(), options);
         if (pruned) {
             add(sum, *pruned);
         } else if (pruned.error().code != ErrorCode::not_found) { // deleted meanwhile: fine
-            return pruned;
+            return std::unexpected{std::move(pruned).error()};
         }
     }
-    return sum;
+    return {};
 }
 
 Result<PruneResult> LedgerProvider::prune_executions_bulk(const InstanceFilter& filter,
                                                           const PruneOptions& options) {
-    Result<PruneResult> sum;
+    constexpr std::string_view operation = "prune_executions_bulk";
+    PruneResult sum;
     std::uint64_t reached = 0;
     std::vector<std::string> matching;
-    {
-        const MutexLock lock{mutex_};
+    auto done = with_all_here([&](const MutexLock&) {
+        mutex_.assert_held();
         matching = prunable(ledger_, filter);
-    }
+        return looked();
+    });
     const std::size_t limit = filter.limit.value_or(default_bulk_limit);
     if (!filter.instance_ids && matching.size() < limit) {
         auto elsewhere = archived(filter, false, limit - matching.size());
         if (!elsewhere) {
-            return failed(std::move(elsewhere).error(), "prune_executions_bulk");
+            return failed(std::move(elsewhere).error(), operation);
         }
         // One that moved there in between is not met twice.
         const std::unordered_set<std::string> met{matching.begin(), matching.end()};
@@ -199,20 +205,21 @@ Result<PruneResult> LedgerProvider::prune_executions_bulk(const InstanceFilter& 
             return !met.contains(id);
         });
     }
-    for (std::span<const std::string> left{matching}; sum && !left.empty();) {
-        const auto some = left.first(std::min<std::size_t>(left.size(), most_at_once));
+    for (std::span<const std::string> left{matching}; done && !left.empty();) {
+        auto some = left.first(std::min<std::size_t>(left.size(), most_at_once));
         left = left.subspan(some.size());
-        const MutexLock lock{mutex_};
-        auto pruned = prune_some(some, options);
-        wake(lock);
-        reached = position();
-        if (pruned) {
-            add(*sum, *pruned);
-        } else {
-            sum = std::move(pruned);
-        }
+        done = with_all_here([&](const MutexLock& lock) {
+            mutex_.assert_held();
+            auto pruned = prune_some(some, options, sum);
+            wake(lock);
+            reached = position();
+            return pruned;
+        });
     }
-    return tell("prune_executions_bulk", std::move(sum), reached);
+    if (!done) {
+        return failed(std::move(done).error(), operation);
+    }
+    return tell(operation, Result<PruneResult>{sum}, reached);
 }
 
 } // namespace durable::ledger

@@ -26,13 +26,14 @@ auto LedgerProvider::look(std::string_view operation, Look&& look) {
     using Told = std::conditional_t<is_result<Answer>, Answer, Result<Answer>>;
     std::optional<Answer> answer;
     std::uint64_t reached = 0;
-    {
-        const MutexLock lock{mutex_};
+    auto seen = with_all_here([&](const MutexLock&) {
+        mutex_.assert_held();
         answer.emplace(look(ledger_));
-        if (auto readable = looked(); !readable) {
-            return Told{failed(std::move(readable).error(), operation)};
-        }
         reached = position();
+        return looked();
+    });
+    if (!seen) {
+        return Told{failed(std::move(seen).error(), operation)};
     }
     if (auto safe = settle(Telling::state, reached, 0); !safe) {
         return Told{failed(std::move(safe).error(), operation)};

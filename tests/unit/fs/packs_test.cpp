@@ -4,6 +4,7 @@
 #include "providers/fs/pack_file.hpp"
 #include "providers/fs/pack_index.hpp"
 #include "simulation/sim_files.hpp"
+#include "unit/fs/finished_instance.hpp"
 
 #include <durable/testing.hpp>
 
@@ -34,40 +35,12 @@ class PacksTest : public ::testing::Test {
         store_ = FsProvider::open("/store", {.clock = clock_}, machine_).value();
     }
 
-    // Runs an instance to its end: a start with a value, then the completion.
     void finish(const std::string& id, std::optional<std::string> parent = std::nullopt) {
-        ASSERT_TRUE(store_->enqueue_for_orchestrator(
-            work::StartOrchestration{.instance = id, .orchestration = "Order", .input = "{}"},
-            std::nullopt));
-        const auto item = store_->fetch_orchestration_item({.lock_timeout = 30s}).value();
-        TurnCommit commit{.lock_token = item->lock_token,
-                          .metadata = {.status = ExecutionStatus::completed,
-                                       .output = "\"done " + id + "\"",
-                                       .orchestration_name = "Order",
-                                       .orchestration_version = "1.0.0",
-                                       .parent_instance_id = std::move(parent)}};
-        const std::vector<history::Kind> kinds{
-            history::OrchestrationStarted{.name = "Order", .version = "1.0.0", .input = "{}"},
-            history::CustomStatusUpdated{.status = "half"},
-            history::KeyValueSet{.key = "k", .value = id},
-            history::OrchestrationCompleted{.output = "\"done " + id + "\""}};
-        for (const auto& kind : kinds) {
-            commit.history_delta.push_back({.event_id = commit.history_delta.size() + 1,
-                                            .instance_id = id,
-                                            .execution_id = 1,
-                                            .engine_version = "0.1.0",
-                                            .kind = kind});
-        }
-        ASSERT_TRUE(store_->ack_orchestration_item(commit));
+        finish_instance(*store_, id, std::move(parent));
         tidy();
     }
 
-    // Without threads every call does one piece of the work.
-    void tidy() {
-        for (int call = 0; call < 20; ++call) {
-            ASSERT_TRUE(store_->get_queue_depths());
-        }
-    }
+    void tidy() { keep_house(*store_); }
 
     void expect_whole(const std::string& id) {
         SCOPED_TRACE(id);
