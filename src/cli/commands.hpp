@@ -20,6 +20,7 @@ struct Console {
 };
 
 void add_bench(CLI::App& program, Console console);
+void add_export(CLI::App& program, Console console);
 void add_repair(CLI::App& program, Console console);
 void add_validate(CLI::App& program, Console console);
 void add_verify(CLI::App& program, Console console);

@@ -22,6 +22,7 @@ ExitCode run_program(std::vector<std::string> arguments, std::ostream& out, std:
     add_validate(program, console);
     add_verify(program, console);
     add_repair(program, console);
+    add_export(program, console);
 
     std::ranges::reverse(arguments); // CLI11 takes them from the back
     try {

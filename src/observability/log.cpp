@@ -1,4 +1,5 @@
 #include "base/mutex.hpp"
+#include "base/timestamp.hpp"
 #include "base/utf8.hpp"
 
 #include <durable/log.hpp>
@@ -11,25 +12,6 @@
 namespace durable {
 
 namespace {
-
-// 2026-01-31T12:00:00.123Z
-std::string timestamp(Instant time) {
-    const auto day = std::chrono::floor<std::chrono::days>(time);
-    const std::chrono::year_month_day date{day};
-    const std::chrono::hh_mm_ss clock{time - day};
-    std::array<char, 64> text{};
-    const int length = std::snprintf(text.data(),
-                                     text.size(),
-                                     "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                                     static_cast<int>(date.year()),
-                                     static_cast<unsigned>(date.month()),
-                                     static_cast<unsigned>(date.day()),
-                                     static_cast<int>(clock.hours().count()),
-                                     static_cast<int>(clock.minutes().count()),
-                                     static_cast<int>(clock.seconds().count()),
-                                     static_cast<int>(clock.subseconds().count()));
-    return {text.data(), static_cast<std::size_t>(length)};
-}
 
 // A record is one line of text, whatever users put into it.
 using utf8::append_one_line;

@@ -66,7 +66,7 @@ Result<> FsProvider::looked() {
 }
 
 Result<std::vector<std::string>> FsProvider::bring_touched(const ledger::Record& record) {
-    if (archive_.packs.empty() && !packing_begun_) {
+    if (archive_.packs.empty() && !packing_begun_ && !options_.readable_views) {
         return std::vector<std::string>{};
     }
     return archive_.bring_touched(record);
@@ -108,13 +108,12 @@ std::vector<FsProvider::PackView> FsProvider::view_packs() const {
     return views;
 }
 
-// fn(line) -> bool, until it says false. Files of packs in the view stay as long as it does.
-template <class Fn>
-Result<> FsProvider::for_each_line(const std::vector<PackView>& packs, Fn fn) {
+Result<> FsProvider::for_each_line(const std::vector<PackView>& packs,
+                                   const std::function<bool(PackLine&)>& each) {
     for (const auto& [pack, live] : packs) {
         DURABLE_TRY_ASSIGN(auto lines, read_pack_index(files_, directory_.packs(), pack->record));
         for (std::size_t line = 0; line < lines.size(); ++line) {
-            if (live[line] && !fn(lines[line])) {
+            if (live[line] && !each(lines[line])) {
                 return {};
             }
         }

@@ -63,6 +63,7 @@ FsProvider::~FsProvider() {
     drop_packing();
     drop_checkpoint();
     if (journal_) {
+        finish_views();
         close();
     }
 }
@@ -141,6 +142,7 @@ Result<> FsProvider::recover() {
         ledger::take_over(ledger_, last->handover, elapsed, now());
     }
     applied(); // what had finished may be packed
+    views_due_.store(options_.readable_views);
     if (machine_.threads) {
         housekeeper_.emplace([this] { keep_house(); });
     }
@@ -163,6 +165,7 @@ Result<> FsProvider::journal(const ledger::Record& record) {
         made_.push_back({.next_seq = seq + 1, .lsn = lsn});
     }
     killed_ += archive_.forget_copies(changing);
+    note_views(changing);
     return {};
 }
 
@@ -172,7 +175,8 @@ std::uint64_t FsProvider::position() const {
 
 Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq given) {
     if (journal_->wants_spare() || journal_->bytes() >= checkpoint_at_.load() ||
-        packing_due_.load(std::memory_order_relaxed)) {
+        packing_due_.load(std::memory_order_relaxed) ||
+        views_due_.load(std::memory_order_relaxed)) {
         housekeeper_ ? housekeeper_->ask() : keep_house();
     }
     switch (what) {
@@ -221,7 +225,10 @@ bool FsProvider::work() {
     if (checkpoint_ || journal_->bytes() >= checkpoint_at_.load()) {
         return work_on_checkpoint();
     }
-    return packing_due_.load() && work_on_pack();
+    if (packing_due_.load() && work_on_pack()) {
+        return true;
+    }
+    return views_due_.load() && work_on_views();
 }
 
 } // namespace durable::fs

@@ -31,11 +31,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace durable::fs {
@@ -139,8 +141,9 @@ class FsProvider final : public ledger::LedgerProvider {
         std::vector<bool> live;
     };
     [[nodiscard]] std::vector<PackView> view_packs() const DURABLE_REQUIRES(mutex_);
-    template <class Fn>
-    [[nodiscard]] Result<> for_each_line(const std::vector<PackView>& packs, Fn fn);
+    // Until it says false. Files of packs in the view stay as long as it does.
+    [[nodiscard]] Result<> for_each_line(const std::vector<PackView>& packs,
+                                         const std::function<bool(PackLine&)>& each);
     [[nodiscard]] Result<std::vector<std::string>>
     list(std::string_view operation, std::optional<ExecutionStatus> status, bool all);
 
@@ -165,6 +168,21 @@ class FsProvider final : public ledger::LedgerProvider {
     void install_line(PackPlace place, const PackLine& line) DURABLE_REQUIRES(mutex_);
     void drop_packing() DURABLE_EXCLUDES(mutex_);
     void remove_obsolete_packs();
+
+    // ---- fs_views.cpp: readable views, written by whoever holds house_mutex_
+
+    struct View {
+        std::string id;
+        std::optional<ledger::InstanceImage> image; // nullopt: it may be in a pack, else it is gone
+        std::vector<PackArchive::Wanted> packed;
+    };
+    void note_views(const std::vector<std::string>& changing) DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] bool work_on_views();
+    [[nodiscard]] Result<bool> begin_views() DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] Result<bool> write_views() DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] View view_of(const std::string& id) DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> write_one(const View& view, Lsn as_of) DURABLE_EXCLUDES(mutex_);
+    void finish_views();
 
     const Options options_;
     const Machine machine_;
@@ -195,6 +213,10 @@ class FsProvider final : public ledger::LedgerProvider {
     std::vector<std::shared_ptr<const Pack>> obsolete_; // likewise; files to be removed
     std::atomic<bool> packing_due_{false};
     std::atomic<std::uint64_t> packing_from_{0}; // not before journal_->bytes() comes there
+
+    std::unordered_set<std::string> unseen_ DURABLE_GUARDED_BY(mutex_); // changed since their view
+    bool views_begun_ = false;                                          // guarded by house_mutex_
+    std::atomic<bool> views_due_{false};
 
     std::optional<Housekeeper> housekeeper_; // last: its thread uses everything above
 };

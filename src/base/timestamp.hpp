@@ -1,0 +1,13 @@
+// A moment for people: 2026-01-31T12:00:00.123Z, always in UTC.
+
+#pragma once
+
+#include <durable/time.hpp>
+
+#include <string>
+
+namespace durable {
+
+[[nodiscard]] std::string timestamp(Instant time);
+
+} // namespace durable
