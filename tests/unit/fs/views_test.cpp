@@ -156,7 +156,8 @@ TEST_F(ViewsTest, AnyInstanceIdIsSafe) {
     EXPECT_EQ(exported().written, ids.size());
 
     std::set<std::string> found;
-    for (const auto& entry : disk_.list("/out").value()) {
+    const auto entries = disk_.list("/out").value();
+    for (const auto& entry : entries) {
         EXPECT_TRUE(entry.is_directory);
         EXPECT_LE(entry.name.size(), 200U);
         EXPECT_EQ(entry.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_%~"),
