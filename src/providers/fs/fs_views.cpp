@@ -118,9 +118,9 @@ Result<> FsProvider::write_one(const View& view, Lsn as_of) {
     return remove_view(files_, directory_.instances(), view.id);
 }
 
-// So that the views of a closed store are up to date.
+// So that the views of a closed store are up to date, even if it was open for a moment only.
 void FsProvider::finish_views() {
-    if (!options_.readable_views || !views_begun_) {
+    if (!options_.readable_views || (!views_begun_ && !begin_views())) {
         return;
     }
     for (auto more = write_views(); more && *more; more = write_views()) {

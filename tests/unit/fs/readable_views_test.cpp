@@ -25,12 +25,12 @@ using simulation::Survival;
 
 class ReadableViewsTest : public ::testing::Test {
  protected:
-    void open(bool views = true) {
+    void open(bool views = true, bool threads = false) {
         store_.reset();
         auto opened = FsProvider::open("/store",
                                        {.clock = clock_, .readable_views = views},
                                        {.files = &disk_,
-                                        .threads = false,
+                                        .threads = threads,
                                         .segment_sizes = {.first = 1U << 14U, .largest = 1U << 14U},
                                         .pack_bytes = 0,
                                         .most_copies = 0});
@@ -90,6 +90,33 @@ TEST_F(ReadableViewsTest, AreUpToDateWhenTheStoreIsClosed) {
     open();
     keep_house(*store_);
     start("a");
+    store_.reset();
+
+    EXPECT_TRUE(shown("a"));
+}
+
+TEST_F(ReadableViewsTest, AreWrittenByAThreadOfTheStoreAndCompleteInTheEnd) {
+    open(true, true);
+    for (int number = 0; number < 20; ++number) {
+        finish_instance(*store_, "order-" + std::to_string(number));
+    }
+    for (int number = 0; number < 20; number += 2) {
+        ASSERT_TRUE(store_->delete_instance("order-" + std::to_string(number), false));
+    }
+    store_.reset();
+
+    for (int number = 0; number < 20; ++number) {
+        const auto name = "order-" + std::to_string(number);
+        EXPECT_EQ(shown(name), number % 2 == 1) << name;
+    }
+    EXPECT_EQ(meta("order-7").at("status"), "Completed");
+}
+
+TEST_F(ReadableViewsTest, AreThereEvenIfTheStoreWasOpenForAMoment) {
+    open(false);
+    start("a");
+    EXPECT_FALSE(shown("a"));
+    open(true);
     store_.reset();
 
     EXPECT_TRUE(shown("a"));
