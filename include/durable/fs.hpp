@@ -35,7 +35,8 @@ struct Options {
 
 // Opens the store in this directory, which is made if it does not exist.
 //   unavailable       another process has it open (the message names it), or the disk is full
-//   invalid_argument  the directory holds something else, or durability is `none`
+//   invalid_argument  the directory holds something else, durability is `none`, or the ttl is
+//                     negative
 //   unsupported       a newer version of the library wrote it
 //   corrupt           stored data is damaged; the message names file and offset
 //   storage_failed    the file system refused

@@ -15,6 +15,7 @@ struct Options {
     Duration unstarted_message_ttl = std::chrono::hours{1};
 };
 
+// Throws std::invalid_argument when an option makes no sense: a mistake in the program.
 [[nodiscard]] std::shared_ptr<Provider> open(Options options = {});
 
 } // namespace durable::memory

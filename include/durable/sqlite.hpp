@@ -35,7 +35,7 @@ struct Options {
 // Opens the store in this file, which is made if it does not exist. ":memory:" is a store without a
 // file, for this provider alone; its durability() is none.
 //   unavailable       other processes hold the file for longer than busy_timeout; the disk is full
-//   invalid_argument  the file is a database of something else
+//   invalid_argument  the file is a database of something else, or the ttl is negative
 //   unsupported       a newer version of the library wrote it
 //   corrupt           it is no SQLite database, or a damaged one
 //   storage_failed    it cannot be opened or written; the message says why

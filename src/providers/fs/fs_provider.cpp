@@ -39,6 +39,10 @@ FsProvider::open(const std::string& directory, const Options& options, const Mac
     if (options.durability == Durability::none) {
         return fail(ErrorCode::invalid_argument, "a store on disk survives at least process_crash");
     }
+    if (options.unstarted_message_ttl < Duration::zero()) {
+        return fail(ErrorCode::invalid_argument,
+                    "fs::Options::unstarted_message_ttl must not be negative");
+    }
     auto& files = machine.files != nullptr ? *machine.files : system_files();
     DURABLE_TRY_ASSIGN(auto taken, StoreDirectory::open(files, directory));
     const std::shared_ptr<FsProvider> store{new FsProvider{std::move(taken), options, machine}};

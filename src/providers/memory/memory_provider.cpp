@@ -3,11 +3,15 @@
 #include "providers/ledger/back_door.hpp"
 #include "providers/ledger/queueing.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 namespace durable::memory {
 
 std::shared_ptr<Provider> open(Options options) {
+    if (options.unstarted_message_ttl < Duration::zero()) {
+        throw std::invalid_argument{"memory::Options::unstarted_message_ttl must not be negative"};
+    }
     return std::make_shared<MemoryProvider>(options);
 }
 

@@ -66,6 +66,11 @@ SqliteProvider::open(const std::string& path, Options options, Machine machine) 
     if (path.empty()) {
         return fail(ErrorCode::invalid_argument, "the path is empty", std::string{operation});
     }
+    if (options.unstarted_message_ttl < Duration::zero()) {
+        return fail(ErrorCode::invalid_argument,
+                    "sqlite::Options::unstarted_message_ttl must not be negative",
+                    std::string{operation});
+    }
     const auto boot = machine.boot_id ? *machine.boot_id : boot_id();
     if (boot.empty() && path != memory_path) {
         return fail(ErrorCode::storage_failed,

@@ -64,6 +64,13 @@ TEST_F(FsProviderTest, AStoreOnDiskCannotPromiseNothing) {
     EXPECT_EQ(opened.error().code, ErrorCode::invalid_argument);
 }
 
+TEST_F(FsProviderTest, ANegativeTimeToWaitIsRefused) {
+    const auto opened = fs::open("unused", {.unstarted_message_ttl = Duration{-1}});
+
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::invalid_argument);
+}
+
 TEST_F(FsProviderTest, ASecondProviderOnTheSameRealDirectoryIsRefusedWithTheHoldersPid) {
     const TemporaryDirectory directory;
     const auto first = fs::open(directory.path() + "/store");

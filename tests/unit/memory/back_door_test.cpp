@@ -5,6 +5,8 @@
 
 #include <durable/memory.hpp>
 
+#include <stdexcept>
+
 namespace durable {
 namespace {
 
@@ -25,6 +27,11 @@ TEST_F(BackDoor, TheProviderSaysWhoItIs) {
     EXPECT_EQ(opened->version(), engine_version_text());
     EXPECT_EQ(opened->durability(), Durability::none);
     EXPECT_NE(opened->as_management_capability(), nullptr);
+}
+
+TEST_F(BackDoor, ANegativeTimeToWaitIsRefused) {
+    EXPECT_THROW((void)memory::open({.unstarted_message_ttl = Duration{-1}}),
+                 std::invalid_argument);
 }
 
 TEST_F(BackDoor, DamageIsReportedByReadersAndToTurns) {

@@ -33,6 +33,13 @@ TEST_F(SqliteTrouble, AnEmptyPathIsRefused) {
     expect_error(opened.error(), ErrorCode::invalid_argument, "empty");
 }
 
+TEST_F(SqliteTrouble, ANegativeTimeToWaitIsRefused) {
+    const auto opened = sqlite::open(path, {.unstarted_message_ttl = Duration{-1}});
+
+    ASSERT_FALSE(opened);
+    expect_error(opened.error(), ErrorCode::invalid_argument, "unstarted_message_ttl");
+}
+
 TEST_F(SqliteTrouble, AFileOfSomethingElseIsRefusedAndLeftAlone) {
     std::ofstream{path} << std::string(5000, 'x');
 
