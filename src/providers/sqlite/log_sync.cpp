@@ -13,7 +13,7 @@ Result<> LogSync::ensure(std::optional<std::uint64_t> version) {
     std::unique_lock lock{mutex_};
     // A round that is under way may have begun too early for us.
     const auto too_early = syncing_ && !(version && *version <= round_covers_);
-    const auto ours = rounds_ + (too_early ? 2 : 1);
+    const auto ours = rounds_ + (too_early ? 2U : 1U);
     while (!broken_ && rounds_ < ours && !(version && *version <= synced_)) {
         if (syncing_) {
             ended_[ours % 2].wait(lock);

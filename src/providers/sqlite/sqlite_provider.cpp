@@ -325,7 +325,7 @@ Result<Look<SqliteProvider::Lease>> SqliteProvider::try_fetch(const FetchWork& r
     DURABLE_TRY(writer_.apply([&](Transaction& tx) -> Result<> {
         seen.offer.reset();
         if (auto lease = fetch_work(tx, request)) {
-            seen.offer = {.lease = *std::move(lease), .version = tx.counters.version()};
+            seen.offer = Lease{.lease = *std::move(lease), .version = tx.counters.version()};
         }
         seen.due = seen.offer ? std::nullopt : next_work_due(tx);
         return {};
