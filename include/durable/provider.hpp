@@ -66,8 +66,8 @@ using KvSnapshot = std::map<std::string, KvEntry, std::less<>>;
 
 // ---- Turns
 
-// Which executions a dispatcher can replay: any range may contain the pinned version. An empty list
-// matches nothing. Executions without a pinned version match every filter.
+// Which executions a dispatcher can replay: any range may contain the pinned version. Executions
+// without a pinned version match every filter but the empty one, which matches nothing at all.
 struct CapabilityFilter {
     std::vector<VersionRange> supported;
 
@@ -82,7 +82,7 @@ struct CachedHistory {
     std::uint64_t incarnation = 0;
 };
 
-// Asked while the provider holds its own locks: answer quickly, never call a provider.
+// Asked while the provider holds its own locks: answer quickly, never throw, never call a provider.
 using CachedHistoryLookup = std::function<std::optional<CachedHistory>(std::string_view instance)>;
 
 struct FetchOrchestration {
@@ -98,6 +98,7 @@ struct OrchestrationItem {
     std::string instance;
     std::string orchestration_name;
     std::string version; // "unknown" when no version is known
+    // The current one; without a row the latest that has history, else 1, whatever messages say.
     std::uint64_t execution_id = 0;
     // Tells apart instances that bore the same id one after the other; 0 when the provider cannot.
     std::uint64_t incarnation = 0;
@@ -119,7 +120,7 @@ struct ExecutionMetadata {
     std::optional<std::string> output; // result, error text or next input
     std::optional<std::string> orchestration_name;
     std::optional<std::string> orchestration_version;
-    std::optional<std::string> parent_instance_id;
+    std::optional<std::string> parent_instance_id; // may be told later, never replaced
     std::optional<Version> pinned_version;
     bool operator==(const ExecutionMetadata&) const = default;
 };
@@ -202,7 +203,7 @@ struct WorkLease {
 
 struct CustomStatus {
     std::optional<std::string> status; // nullopt: cleared
-    std::uint64_t version = 0;
+    std::uint64_t version = 0;         // raised once by a commit that sets or clears it
     bool operator==(const CustomStatus&) const = default;
 };
 

@@ -132,9 +132,11 @@ class ProviderAdmin {
     list_children(const std::string& instance) = 0; // direct ones; unknown: empty
     [[nodiscard]] virtual Result<std::optional<std::string>>
     get_parent_id(const std::string& instance) = 0; // unknown: not_found
+    // Unknown: a tree of that id alone.
     [[nodiscard]] virtual Result<InstanceTree> get_instance_tree(const std::string& instance) = 0;
 
-    // Deletes a root with its whole tree.
+    // Deletes a root with its whole tree. People read the messages: they say "not found", "root"
+    // (which one to delete instead), "running".
     //   not_found      no such instance            not_a_root  it has a parent, even with force
     //   still_running  some of the tree runs and force is false
     [[nodiscard]] virtual Result<DeleteInstanceResult> delete_instance(const std::string& instance,

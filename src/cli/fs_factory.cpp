@@ -11,10 +11,14 @@ FsFactory::FsFactory(std::string directory, fs::Machine machine)
     : directory_{std::move(directory)}, machine_{std::move(machine)} {}
 
 FsFactory::~FsFactory() {
-    auto& files = machine_.files != nullptr ? *machine_.files : system_files();
-    for (std::uint64_t number = 1; number <= made_; ++number) {
-        (void)remove_tree(files, path(number));
+    for (const auto& [number, store] : stores_) {
+        remove(number);
     }
+}
+
+void FsFactory::remove(std::uint64_t number) const {
+    auto& files = machine_.files != nullptr ? *machine_.files : system_files();
+    (void)remove_tree(files, path(number));
 }
 
 std::string FsFactory::path(std::uint64_t number) const {
@@ -22,6 +26,14 @@ std::string FsFactory::path(std::uint64_t number) const {
 }
 
 Result<std::shared_ptr<Provider>> FsFactory::create() {
+    // Only the latest is ever opened again; whoever is stopped leaves little behind.
+    std::erase_if(stores_, [&](const auto& made) {
+        const auto closed = made.second.expired();
+        if (closed) {
+            remove(made.first);
+        }
+        return closed;
+    });
     ++made_;
     return reopen();
 }
@@ -29,6 +41,7 @@ Result<std::shared_ptr<Provider>> FsFactory::create() {
 Result<std::shared_ptr<Provider>> FsFactory::reopen() {
     DURABLE_TRY_ASSIGN(auto store, fs::FsProvider::open(path(made_), {.clock = clock_}, machine_));
     latest_ = store;
+    stores_[made_] = store;
     return store;
 }
 

@@ -9,6 +9,7 @@
 #include <durable/validation.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -16,7 +17,8 @@ namespace durable::cli {
 
 class FsFactory final : public validation::Factory {
  public:
-    // Every store gets a directory of its own below `directory`; all of them go with the factory.
+    // Every store gets a directory of its own below `directory`. It goes when the next one is made
+    // and it is closed, at the latest with the factory.
     explicit FsFactory(std::string directory, fs::Machine machine = {});
     ~FsFactory() override;
 
@@ -35,12 +37,14 @@ class FsFactory final : public validation::Factory {
 
  private:
     [[nodiscard]] std::string path(std::uint64_t number) const;
+    void remove(std::uint64_t number) const;
     [[nodiscard]] Result<std::shared_ptr<fs::FsProvider>> latest() const;
 
     const std::string directory_;
     const fs::Machine machine_;
     const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
     std::uint64_t made_ = 0;
+    std::map<std::uint64_t, std::weak_ptr<fs::FsProvider>> stores_;
     std::weak_ptr<fs::FsProvider> latest_; // whoever holds a store must be able to close it
 };
 

@@ -14,10 +14,14 @@ SqliteFactory::SqliteFactory(std::string path, sqlite::Options options)
 }
 
 SqliteFactory::~SqliteFactory() {
-    for (std::uint64_t number = 1; number <= made_ && !in_memory(); ++number) {
-        for (const auto* part : {"", "-wal", "-shm"}) {
-            (void)system_files().remove(file(number) + part);
-        }
+    for (const auto& [number, store] : stores_) {
+        remove(number);
+    }
+}
+
+void SqliteFactory::remove(std::uint64_t number) const {
+    for (const auto* part : {"", "-wal", "-shm"}) {
+        (void)system_files().remove(file(number) + part);
     }
 }
 
@@ -27,6 +31,14 @@ std::string SqliteFactory::file(std::uint64_t number) const {
 }
 
 Result<std::shared_ptr<Provider>> SqliteFactory::create() {
+    // Only the latest is ever opened again; whoever is stopped leaves little behind.
+    std::erase_if(stores_, [&](const auto& made) {
+        const auto closed = made.second.expired();
+        if (closed) {
+            remove(made.first);
+        }
+        return closed;
+    });
     ++made_;
     return open_latest();
 }
@@ -38,6 +50,9 @@ Result<std::shared_ptr<Provider>> SqliteFactory::reopen() {
 Result<std::shared_ptr<Provider>> SqliteFactory::open_latest() {
     DURABLE_TRY_ASSIGN(auto store, sqlite::SqliteProvider::open(file(made_), options_));
     latest_ = store;
+    if (!in_memory()) {
+        stores_[made_] = store;
+    }
     return store;
 }
 

@@ -9,6 +9,7 @@
 #include <durable/validation.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -16,8 +17,9 @@ namespace durable::cli {
 
 class SqliteFactory final : public validation::Factory {
  public:
-    // Every store gets a file of its own, named after `path`; all of them go with the factory. The
-    // path ":memory:" makes stores without a file.
+    // Every store gets a file of its own, named after `path`. It goes when the next one is made
+    // and it is closed, at the latest with the factory. The path ":memory:" makes stores without
+    // a file.
     explicit SqliteFactory(std::string path, sqlite::Options options = {});
     ~SqliteFactory() override;
 
@@ -37,6 +39,7 @@ class SqliteFactory final : public validation::Factory {
  private:
     [[nodiscard]] bool in_memory() const { return path_ == ":memory:"; }
     [[nodiscard]] std::string file(std::uint64_t number) const;
+    void remove(std::uint64_t number) const;
     [[nodiscard]] Result<std::shared_ptr<Provider>> open_latest();
     [[nodiscard]] Result<std::shared_ptr<sqlite::SqliteProvider>> latest() const;
 
@@ -44,6 +47,7 @@ class SqliteFactory final : public validation::Factory {
     const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
     sqlite::Options options_;
     std::uint64_t made_ = 0;
+    std::map<std::uint64_t, std::weak_ptr<sqlite::SqliteProvider>> stores_;
     std::weak_ptr<sqlite::SqliteProvider> latest_; // whoever holds a store must be able to close it
 };
 

@@ -75,6 +75,10 @@ using CancelledMembers = MemberList<Member<"reason", &Application::reason>>;
 // "kind":"Panicked" and so on, but "kind":{"Cancelled":{"reason":"..."}}.
 struct ApplicationKindMember : RequiredMember<"kind"> {
     static void write(JsonWriter& out, const Application& error) {
+        if (error.kind > ApplicationKind::cancelled) {
+            out.refuse("the kind of an application error is none of its values");
+            return;
+        }
         if (error.kind != ApplicationKind::cancelled) {
             out.literal("\"");
             out.token(application_kinds[static_cast<std::size_t>(error.kind)]);
@@ -129,6 +133,10 @@ using PoisonedText = MemberList<Member<"instance", &Poison::instance>,
 // "message_type":{"Activity":{...}}
 struct PoisonKindMember : RequiredMember<"message_type"> {
     static void write(JsonWriter& out, const Poison& error) {
+        if (error.kind > PoisonKind::failed_deserialization) {
+            out.refuse("the kind of a poison error is none of its values");
+            return;
+        }
         out.enter();
         out.literal(R"({")");
         out.token(poison_kinds[static_cast<std::size_t>(error.kind)]);

@@ -147,6 +147,34 @@ void a_backoff_hides_the_whole_instance(Factory& factory) {
     expect_eq(again.attempt_count, 2, "as the second attempt of the oldest message");
 }
 
+// Where no start is hidden that would hide the rest.
+void a_backoff_hides_newcomers_of_a_running_instance(Factory& factory) {
+    const Store store{factory};
+    store.make_running("A");
+    store.poke("A");
+    const auto turn = store.fetch_turn();
+    store.poke("A"); // during the turn
+    store.abandon(turn, 500ms);
+    store.poke("A"); // during the backoff
+
+    store.expect_no_turn("nothing of the hidden instance comes");
+    store.pass_time(600ms);
+
+    expect_eq(store.fetch_turn().messages.size(), 3, "then it comes with everything");
+}
+
+void a_backoff_ends_with_its_instance(Factory& factory) {
+    const Store store{factory};
+    store.make_running("A");
+    store.poke("A");
+    store.abandon(store.fetch_turn(), 1h);
+    (void)value_of(store.admin().delete_instance("A", true));
+
+    store.start("A");
+
+    expect_eq(store.fetch_turn().instance, "A", "a new instance of that id is not hidden");
+}
+
 void an_abandoned_turn_can_be_ended_by_nobody(Factory& factory) {
     const Store store{factory};
     store.start("A");
@@ -266,6 +294,14 @@ CheckList contract_hole_checks() {
          "contract_holes",
          "P5",
          a_backoff_hides_the_whole_instance},
+        {"a_backoff_hides_newcomers_of_a_running_instance",
+         "contract_holes",
+         "P6",
+         a_backoff_hides_newcomers_of_a_running_instance},
+        {"a_backoff_ends_with_its_instance",
+         "contract_holes",
+         "P6",
+         a_backoff_ends_with_its_instance},
         {"an_abandoned_turn_can_be_ended_by_nobody",
          "contract_holes",
          "P3",

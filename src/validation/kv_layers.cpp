@@ -83,6 +83,17 @@ void test_kv_delta_snapshot_includes_completed_execution(Factory& factory) {
         kv_snapshot(store, "A"), Values{{"counter", "5"}}, "an ended execution's value counts");
 }
 
+// A failure is an end like any other.
+void the_values_of_an_execution_that_failed_stay(Factory& factory) {
+    const Store store{factory};
+    make_running_with(store, "A", {kv_set(100, "counter", "5")});
+    store.poke("A");
+    store.take_turn("A", {.metadata = ended(ExecutionStatus::failed, "no truck")});
+
+    expect_eq(kv_snapshot(store, "A"), Values{{"counter", "5"}}, "turns get them");
+    expect_eq(kv(store, "A", "counter"), "5", "and readers see them");
+}
+
 // The provider does not police life cycles: execution 2 may write after execution 1 completed.
 void test_kv_delta_client_reads_merged(Factory& factory) {
     const Store store{factory};
@@ -201,6 +212,10 @@ CheckList kv_layer_checks() {
          "kv_store",
          "P9",
          test_kv_delta_snapshot_includes_completed_execution},
+        {"the_values_of_an_execution_that_failed_stay",
+         "kv_store",
+         "P9",
+         the_values_of_an_execution_that_failed_stay},
         {"test_kv_delta_client_reads_merged", "kv_store", "P9", test_kv_delta_client_reads_merged},
         {"test_kv_delta_tombstone_overrides_store",
          "kv_store",

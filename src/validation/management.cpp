@@ -153,6 +153,33 @@ void test_get_queue_depths(Factory& factory) {
     expect_eq(depths().timer_queue, 0, "timers are delayed messages");
 }
 
+void what_was_leased_in_vain_counts_as_waiting(Factory& factory) {
+    const Store store{factory};
+    store.start("A");
+    store.enqueue(activity("A", 1));
+    (void)store.fetch_turn(200ms);
+    (void)store.fetch_work(200ms);
+
+    store.pass_time(300ms);
+
+    const auto depths = value_of(store.admin().get_queue_depths());
+    expect_eq(depths.orchestrator_queue, 1, "a message whose lease is over");
+    expect_eq(depths.worker_queue, 1, "an activity whose lease is over");
+}
+
+// A failure is an end like any other.
+void an_execution_that_failed_has_ended(Factory& factory) {
+    const Store store{factory};
+    store.make_running("A");
+    store.poke("A");
+    store.take_turn("A", {.metadata = ended(ExecutionStatus::failed, "no truck")});
+
+    const auto info = value_of(store.admin().get_execution_info("A", 1));
+    expect_eq(info.status, "Failed", "how it ended");
+    expect_eq(info.output, "no truck", "with what");
+    expect(info.completed_at && *info.completed_at >= info.started_at, "and when");
+}
+
 } // namespace
 
 CheckList management_checks() {
@@ -164,6 +191,14 @@ CheckList management_checks() {
         {"test_get_execution_info", "management", "P2", test_get_execution_info},
         {"test_get_system_metrics", "management", "P2", test_get_system_metrics},
         {"test_get_queue_depths", "management", "P4", test_get_queue_depths},
+        {"what_was_leased_in_vain_counts_as_waiting",
+         "management",
+         "P4",
+         what_was_leased_in_vain_counts_as_waiting},
+        {"an_execution_that_failed_has_ended",
+         "management",
+         "P2",
+         an_execution_that_failed_has_ended},
     };
     return list;
 }

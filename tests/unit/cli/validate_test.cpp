@@ -1,3 +1,5 @@
+#include "base/files.hpp"
+#include "cli/fs_factory.hpp"
 #include "cli/program.hpp"
 #include "cli/validate.hpp"
 #include "unit/cli/run.hpp"
@@ -73,6 +75,16 @@ TEST(Validate, LeavesNothingInTheDirectoryThatItWasGiven) {
     EXPECT_EQ(run.exit, success);
     EXPECT_EQ(run.out, "ok   atomicity/test_concurrent_ack_prevention\n1 passed, 0 failed\n");
     EXPECT_TRUE(system_files().list(directory.path())->empty());
+}
+
+TEST(Validate, KeepsNoStoreOfAnEarlierCheck) {
+    const TemporaryDirectory directory;
+    FsFactory factory{directory.path()};
+    std::ostringstream out;
+
+    (void)run_checks(select_checks("atomicity/"), factory, out);
+
+    EXPECT_EQ(system_files().list(directory.path())->size(), 1U) << "the last one's";
 }
 
 TEST(Validate, RefusesOptionsItDoesNotKnow) {

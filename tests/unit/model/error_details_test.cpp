@@ -20,6 +20,17 @@ TEST(ErrorDetails, AnInfrastructureErrorNamesItsOperation) {
               "infrastructure:ack: Database locked");
 }
 
+TEST(ErrorDetails, AKindThatIsNoneIsRefused) {
+    const auto no_kind = static_cast<ApplicationKind>(4);
+    const auto no_poison = static_cast<PoisonKind>(3);
+
+    for (const auto& encoded : {encode(ErrorDetails{Application{.kind = no_kind}}),
+                                encode(ErrorDetails{Poison{.kind = no_poison}})}) {
+        ASSERT_FALSE(encoded);
+        EXPECT_EQ(encoded.error().code, ErrorCode::invalid_argument);
+    }
+}
+
 TEST(ErrorDetails, AConfigurationErrorHasAMessageOrNamesItsResource) {
     EXPECT_EQ(
         display_text(Configuration{.resource = "Orch", .has_message = true, .message = "no match"}),

@@ -26,6 +26,32 @@ class ShowsTurnsTheirOwnValues final : public Mutant {
     }
 };
 
+class TakesAFailureForNoEnd final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Turn fetch_orchestration_item(const FetchOrchestration& request) override {
+        auto turn = inner().fetch_orchestration_item(request);
+        if (turn && *turn && failed((*turn)->instance)) {
+            (*turn)->kv_snapshot.clear();
+        }
+        return turn;
+    }
+    Result<ExecutionInfo> get_execution_info(const std::string& instance,
+                                             std::uint64_t execution_id) override {
+        auto info = inner().as_management_capability()->get_execution_info(instance, execution_id);
+        if (info && info->status == "Failed") {
+            info->completed_at.reset();
+        }
+        return info;
+    }
+
+ private:
+    bool failed(const std::string& instance) {
+        const auto info = inner().as_management_capability()->get_instance_info(instance);
+        return info && info->status == "Failed";
+    }
+};
+
 class TakesAClearedStatusForNone final : public Mutant {
  public:
     using Mutant::Mutant;
@@ -160,6 +186,9 @@ std::vector<Defect> state_defects() {
     return {
         defect<ShowsTurnsTheirOwnValues>("ShowsTurnsTheirOwnValues",
                                          {"test_kv_delta_snapshot_excludes_current_execution"}),
+        defect<TakesAFailureForNoEnd>(
+            "TakesAFailureForNoEnd",
+            {"the_values_of_an_execution_that_failed_stay", "an_execution_that_failed_has_ended"}),
         defect<TakesAClearedStatusForNone>("TakesAClearedStatusForNone",
                                            {"test_custom_status_clear"}),
         defect<RepeatsOldNews>("RepeatsOldNews", {"test_custom_status_polling_no_change"}),
