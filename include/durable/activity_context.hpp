@@ -67,8 +67,8 @@ class ActivityContext final {
     [[nodiscard]] std::uint64_t id() const noexcept { return info_.id; }
     [[nodiscard]] std::uint32_t attempt() const noexcept { return info_.attempt; }
 
-    // "order-7/1/4": the same for every attempt of this step and for nothing else. Hand it to the
-    // outside world, so that a repeated attempt has no second effect there.
+    // "order-7/1/4": the same whenever this step is run again, after a crash or a lost lease. Not
+    // for the retries of a RetryPolicy, each a step of its own: give those a key in their input.
     [[nodiscard]] std::string idempotency_key() const;
 
     [[nodiscard]] const std::stop_token& stop_token() const noexcept { return services_.stop; }

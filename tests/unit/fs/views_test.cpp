@@ -236,16 +236,16 @@ TEST_F(ViewsTest, OnlyViewsAreEverReplaced) {
     with_store([](FsProvider& store) { finish_instance(store, "a"); });
     ASSERT_TRUE(disk_.make_directory("/home"));
     ASSERT_TRUE(disk_.open("/home/letter", OpenMode::create));
-    ASSERT_TRUE(disk_.make_directory("/work"));
-    ASSERT_TRUE(disk_.make_directory("/work/thesis"));
-    ASSERT_TRUE(disk_.open("/work/thesis/chapter", OpenMode::create));
+    ASSERT_TRUE(disk_.make_directory("/desk"));
+    ASSERT_TRUE(disk_.make_directory("/desk/thesis"));
+    ASSERT_TRUE(disk_.open("/desk/thesis/chapter", OpenMode::create));
 
     EXPECT_EQ(refused("/home"), ErrorCode::invalid_argument);
-    EXPECT_EQ(refused("/work"), ErrorCode::invalid_argument);
+    EXPECT_EQ(refused("/desk"), ErrorCode::invalid_argument);
     EXPECT_EQ(refused("/store"), ErrorCode::invalid_argument);
     EXPECT_EQ(refused("/store/journal"), ErrorCode::invalid_argument);
     EXPECT_EQ(refused("/home/letter"), ErrorCode::invalid_argument);
-    EXPECT_FALSE(paths("/work/thesis").empty());
+    EXPECT_FALSE(paths("/desk/thesis").empty());
 }
 
 TEST_F(ViewsTest, AStoreInUseIsNotRead) {
