@@ -6,7 +6,9 @@
 #include <atomic>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -75,6 +77,64 @@ class CountsAttemptsThatDoNotCount final : public Mutant {
                                         bool /*ignore_attempt*/) override {
         return inner().abandon_orchestration_item(lock_token, delay, false);
     }
+};
+
+// A backoff stays with the id when its instance is deleted.
+class HauntsTheNextOfThatId final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Turn fetch_orchestration_item(const FetchOrchestration& request) override {
+        auto turn = inner().fetch_orchestration_item(request);
+        if (!turn || !*turn) {
+            return turn;
+        }
+        if (haunted_.contains((*turn)->instance)) {
+            (void)inner().abandon_orchestration_item((*turn)->lock_token, std::nullopt, true);
+            return std::nullopt;
+        }
+        holder_[(*turn)->lock_token] = (*turn)->instance;
+        return turn;
+    }
+    Result<> abandon_orchestration_item(const std::string& lock_token,
+                                        std::optional<Duration> delay,
+                                        bool ignore_attempt) override {
+        if (delay) {
+            backed_off_.insert(holder_[lock_token]);
+        }
+        return inner().abandon_orchestration_item(lock_token, delay, ignore_attempt);
+    }
+    Result<DeleteInstanceResult> delete_instance(const std::string& instance, bool force) override {
+        if (backed_off_.contains(instance)) {
+            haunted_.insert(instance);
+        }
+        return inner().as_management_capability()->delete_instance(instance, force);
+    }
+
+ private:
+    std::map<std::string, std::string> holder_; // by token
+    std::set<std::string> backed_off_;
+    std::set<std::string> haunted_;
+};
+
+// Takes what was ever leased for leased.
+class ForgetsThatLeasesEnd final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Turn fetch_orchestration_item(const FetchOrchestration& request) override {
+        auto turn = inner().fetch_orchestration_item(request);
+        leased_ = leased_ || (turn && *turn);
+        return turn;
+    }
+    Result<QueueDepths> get_queue_depths() override {
+        auto depths = inner().as_management_capability()->get_queue_depths();
+        if (leased_ && depths) {
+            depths->orchestrator_queue = 0;
+        }
+        return depths;
+    }
+
+ private:
+    bool leased_ = false;
 };
 
 class IgnoresTheBackoffOfTurns final : public Mutant {
@@ -264,7 +324,12 @@ std::vector<Defect> delivery_defects() {
             "CountsAttemptsThatDoNotCount",
             {"abandon_orchestration_item_ignore_attempt_decrements"}),
         defect<IgnoresTheBackoffOfTurns>("IgnoresTheBackoffOfTurns",
-                                         {"a_backoff_hides_the_whole_instance"}),
+                                         {"a_backoff_hides_the_whole_instance",
+                                          "a_backoff_hides_newcomers_of_a_running_instance"}),
+        defect<HauntsTheNextOfThatId>("HauntsTheNextOfThatId",
+                                      {"a_backoff_ends_with_its_instance"}),
+        defect<ForgetsThatLeasesEnd>("ForgetsThatLeasesEnd",
+                                     {"what_was_leased_in_vain_counts_as_waiting"}),
         defect<IgnoresTheDelayOfActivities>("IgnoresTheDelayOfActivities",
                                             {"test_abandon_work_item_with_delay"}),
         defect<IgnoresCapabilities>("IgnoresCapabilities",
