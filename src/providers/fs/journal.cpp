@@ -5,7 +5,12 @@
 #include "providers/fs/fs_error.hpp"
 
 #include <charconv>
+#include <climits>
 #include <utility>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace durable::fs {
 
@@ -15,6 +20,27 @@ void append_number(std::string& out, std::uint64_t number) {
     std::array<char, 20> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     out.append(digits.data(), end);
+}
+
+// What the waiters of a round wait for: that it is over, or that one of them should lead it.
+constexpr std::uint32_t over(std::uint32_t round) {
+    return 2 * round;
+}
+constexpr std::uint32_t to_be_led(std::uint32_t round) {
+    return 2 * round - 1;
+}
+
+// Not std::atomic's own wait: it calls sched_yield some times first, which costs more than it saves
+// when dozens of threads wait for the same disk.
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+
+void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+    (void)::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+    word.store(value, std::memory_order_release);
+    (void)::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
 } // namespace
@@ -175,6 +201,12 @@ Result<> Journal::sync_round() {
             return {};
         }
         if (writer_.joinable() && std::this_thread::get_id() != writer_.get_id()) {
+            if (waiting_for_next_ == 1) { // who must be woken anyway leads: nobody else wakes up
+                syncing_ = false;
+                const auto next = round_ + 1;
+                announce(rounds_[next % 2], to_be_led(next));
+                return {};
+            }
             handed_over_ = true; // and syncing_ stays: the next round is taken
             writer_asleep_.store(false);
             writer_wake_.notify_one();
@@ -196,12 +228,10 @@ void Journal::finish_round(Lsn covered) {
         const std::scoped_lock lock{round_mutex_};
         round = round_;
     }
-    rounds_[round % 2].store(round, std::memory_order_release);
-    rounds_[round % 2].notify_all();
+    announce(rounds_[round % 2], over(round));
     if (covered == 0) {
         // The next round is called off: whoever waits for it tries for itself.
-        rounds_[(round + 1) % 2].store(round + 1, std::memory_order_release);
-        rounds_[(round + 1) % 2].notify_all();
+        announce(rounds_[(round + 1) % 2], over(round + 1));
         const std::scoped_lock lock{round_mutex_};
         ++round_;
         syncing_ = false; // last: from here on another thread may begin a round
@@ -210,17 +240,18 @@ void Journal::finish_round(Lsn covered) {
 
 Result<> Journal::wait_for_round(std::unique_lock<std::mutex>& lock, Lsn lsn) {
     const bool covered = round_covers_ >= lsn;
-    const std::uint32_t target = covered ? round_ : round_ + 1;
+    const std::uint32_t round = covered ? round_ : round_ + 1;
+    const std::uint32_t target = covered ? over(round) : to_be_led(round);
     if (!covered) {
         ++waiting_for_next_;
     }
     lock.unlock();
-    auto& word = rounds_[target % 2];
+    auto& word = rounds_[round % 2];
     // Signed distance: the numbers may wrap.
     for (auto seen = word.load(std::memory_order_acquire);
          static_cast<std::int32_t>(seen - target) < 0;
          seen = word.load(std::memory_order_acquire)) {
-        word.wait(seen, std::memory_order_acquire);
+        sleep_while(word, seen);
     }
     lock.lock();
     return {};

@@ -13,6 +13,23 @@ namespace {
 constexpr std::size_t number_digits = 10;
 constexpr std::string_view segment_suffix = ".log";
 
+// Allocated blocks that were never written are marked so in the file system's own journal, and the
+// first write into each makes it commit there too: measured, that doubles the time of a sync. So
+// they are written once beforehand, a little at a time, because others sync in the meantime.
+FileResult<> write_zeros(File& file, std::uint64_t size) {
+    constexpr std::uint64_t at_a_time = 1U << 19U;
+    const std::string zeros(std::min(at_a_time, size), '\0');
+    FileResult<> done;
+    for (std::uint64_t offset = 0; done && offset < size; offset += zeros.size()) {
+        const auto left = std::min<std::uint64_t>(zeros.size(), size - offset);
+        done = write_at(file, std::string_view{zeros}.substr(0, left), offset);
+        if (done) {
+            done = file.sync();
+        }
+    }
+    return done;
+}
+
 } // namespace
 
 std::string padded_number(std::uint64_t number) {
@@ -76,7 +93,7 @@ Result<std::shared_ptr<Segment>> Segments::make(std::uint64_t least) {
         made = segment->file->allocate(segment->size);
     }
     if (made) {
-        made = segment->file->sync();
+        made = write_zeros(*segment->file, segment->size);
     }
     if (made) {
         made = files_.sync_directory(directory_);

@@ -1,8 +1,8 @@
 // Segments: the files of the journal, allocated before they are needed.
 //
-// Their space is taken beforehand, so that a write into one neither fails for want of space nor
-// makes the file system write more than the data. One spare segment is kept ready. Not thread-safe
-// but for what is said below: the journal calls it under its own locks.
+// Their space is taken and zero-filled beforehand, so that a write into one neither fails for want
+// of space nor makes the file system write more than the data. One spare segment is kept ready.
+// Not thread-safe but for what is said below: the journal calls it under its own locks.
 
 #pragma once
 
