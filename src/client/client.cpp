@@ -121,7 +121,8 @@ Result<InstanceState>
 watch_until(Provider& provider, Clock& clock, const std::string& id, Duration limit, Done done) {
     DURABLE_TRY(check_id(id));
     const auto deadline = add_saturating(clock.steady(), limit);
-    WatchInstance watch{.instance = id};
+    // What has not begun is not done: the first look may wait, too.
+    WatchInstance watch{.instance = id, .timeout = std::max(limit, Duration::zero())};
     while (true) {
         DURABLE_TRY_ASSIGN(auto state, provider.watch_instance(watch));
         DURABLE_TRY_ASSIGN(const bool finished, done(state));

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t number_digits = 10;
 constexpr std::string_view segment_suffix = ".log";
+// A larger segment that was not made beforehand is used as it is: filling it takes longer than it
+// saves those who wait.
+constexpr std::uint64_t most_while_others_wait = 1U << 20U;
 
 // Allocated blocks that were never written are marked so in the file system's own journal, and the
 // first write into each makes it commit there too: measured, that doubles the time of a sync. So
@@ -69,18 +72,18 @@ Result<std::shared_ptr<Segment>> Segments::next(std::uint64_t least) {
         spare_->size = least;
         return std::exchange(spare_, nullptr);
     }
-    return make(least);
+    return make(least, most_while_others_wait);
 }
 
 Result<> Segments::prepare_spare() {
     const MutexLock lock{mutex_};
     if (!spare_) {
-        DURABLE_TRY_ASSIGN(spare_, make(0));
+        DURABLE_TRY_ASSIGN(spare_, make(0, UINT64_MAX));
     }
     return {};
 }
 
-Result<std::shared_ptr<Segment>> Segments::make(std::uint64_t least) {
+Result<std::shared_ptr<Segment>> Segments::make(std::uint64_t least, std::uint64_t most_filled) {
     auto segment = std::make_shared<Segment>();
     segment->number = next_number_;
     segment->path = segment_path(directory_, next_number_);
@@ -93,7 +96,8 @@ Result<std::shared_ptr<Segment>> Segments::make(std::uint64_t least) {
         made = segment->file->allocate(segment->size);
     }
     if (made) {
-        made = write_zeros(*segment->file, segment->size);
+        made = segment->size <= most_filled ? write_zeros(*segment->file, segment->size)
+                                            : segment->file->sync();
     }
     if (made) {
         made = files_.sync_directory(directory_);

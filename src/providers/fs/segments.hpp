@@ -61,7 +61,8 @@ class Segments {
     [[nodiscard]] Result<> remove_below(std::uint64_t number);
 
  private:
-    [[nodiscard]] Result<std::shared_ptr<Segment>> make(std::uint64_t least)
+    [[nodiscard]] Result<std::shared_ptr<Segment>> make(std::uint64_t least,
+                                                        std::uint64_t most_filled)
         DURABLE_REQUIRES(mutex_);
 
     Files& files_;

@@ -183,6 +183,63 @@ TEST_F(JournalTest, AFullDiskRefusesTheRecordAndNothingElse) {
     EXPECT_EQ(texts().back(), "space again");
 }
 
+TEST_F(JournalTest, ASegmentIsWrittenInFullBeforeItsFirstRecord) {
+    disk_.keep_trace();
+    open();
+    ASSERT_TRUE(append("one"));
+    ASSERT_TRUE(journal_->ensure_durable(1));
+
+    std::string calls;
+    for (const auto& call : disk_.trace()) {
+        if (call.path == "/journal/0000000001.log") {
+            calls += call.what + " ";
+        }
+    }
+    const std::string zeros_then_record = "allocate write sync write sync ";
+    EXPECT_TRUE(calls.ends_with(zeros_then_record)) << calls;
+    EXPECT_EQ(disk_.content("/journal/0000000001.log").size(), 1024U);
+}
+
+TEST_F(JournalTest, ADiskThatIsFullWhileASegmentIsFilledRefusesTheRecordAndNothingElse) {
+    open();
+    disk_.refuse_writes(true);
+
+    const auto refused = append("one");
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unavailable) << refused.error().text();
+    EXPECT_TRUE(disk_.paths().empty()) << "what could not be filled is given back";
+    disk_.refuse_writes(false);
+    EXPECT_EQ(append("two").value(), 1U);
+    ASSERT_TRUE(journal_->ensure_durable(1));
+    crash(Survival::nothing);
+    open();
+    EXPECT_EQ(texts(), std::vector<std::string>{"two"});
+}
+
+TEST_F(JournalTest, APowerCutWhileASegmentIsFilledLosesNothing) {
+    open();
+    ASSERT_TRUE(append("one"));
+    ASSERT_TRUE(journal_->ensure_durable(1));
+    const auto before = disk_.calls();
+    ASSERT_TRUE(journal_->prepare_spare());
+    const auto calls = disk_.calls() - before;
+    for (std::uint64_t call = 0; call < calls; ++call) {
+        for (const auto survival : {Survival::nothing, Survival::some, Survival::everything}) {
+            crash(Survival::everything);
+            open();
+            const auto last = append("again").value();
+            ASSERT_TRUE(journal_->ensure_durable(last));
+            disk_.crash_at(disk_.calls() + call);
+            (void)journal_->prepare_spare();
+            crash(survival);
+            open();
+            ASSERT_EQ(seen_.size(), last) << "call " << call;
+        }
+    }
+    EXPECT_GE(calls, 5U);
+}
+
 TEST_F(JournalTest, ARefusedEncodingLeavesNoTrace) {
     open();
     const auto refused = journal_->append([](std::string& out) -> Result<> {
@@ -410,6 +467,26 @@ TEST_F(JournalTest, ManyThreadsShareSyncsAndLoseNothing) {
     open();
 
     EXPECT_EQ(seen_.size(), static_cast<std::size_t>(threads * each));
+}
+
+// A single waiter leads the next round itself; nobody is left asleep however the two meet.
+TEST_F(JournalTest, TwoThreadsTakeTurnsLeading) {
+    open({.writer_thread = true});
+    constexpr int each = 1000;
+    {
+        std::vector<std::jthread> running;
+        for (int t = 0; t < 2; ++t) {
+            running.emplace_back([&] {
+                for (int i = 0; i < each; ++i) {
+                    const auto lsn = append("x");
+                    ASSERT_TRUE(lsn);
+                    ASSERT_TRUE(journal_->ensure_durable(*lsn));
+                    ASSERT_GE(journal_->durable(), *lsn);
+                }
+            });
+        }
+    }
+    EXPECT_EQ(journal_->last(), 2U * each);
 }
 
 TEST_F(JournalTest, WhatNobodyWaitsForIsSyncedSoon) {
