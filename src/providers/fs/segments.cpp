@@ -12,25 +12,24 @@ namespace {
 
 constexpr std::size_t number_digits = 10;
 constexpr std::string_view segment_suffix = ".log";
-// A larger segment that was not made beforehand is used as it is: filling it takes longer than it
-// saves those who wait.
-constexpr std::uint64_t most_while_others_wait = 1U << 20U;
-
 // Allocated blocks that were never written are marked so in the file system's own journal, and the
 // first write into each makes it commit there too: measured, that doubles the time of a sync. So
 // they are written once beforehand, a little at a time, because others sync in the meantime.
-FileResult<> write_zeros(File& file, std::uint64_t size) {
-    constexpr std::uint64_t at_a_time = 1U << 19U;
-    const std::string zeros(std::min(at_a_time, size), '\0');
-    FileResult<> done;
-    for (std::uint64_t offset = 0; done && offset < size; offset += zeros.size()) {
-        const auto left = std::min<std::uint64_t>(zeros.size(), size - offset);
-        done = write_at(file, std::string_view{zeros}.substr(0, left), offset);
-        if (done) {
-            done = file.sync();
-        }
+constexpr std::uint64_t filled_at_a_time = 1U << 19U;
+// A segment that was not made beforehand is filled up to here only: somebody waits for it.
+constexpr std::uint64_t filled_while_others_wait = 1U << 20U;
+
+// Writes zeros from there on; the offset behind them.
+FileResult<std::uint64_t> fill_some(const Segment& segment, std::uint64_t offset) {
+    const auto size = std::min(filled_at_a_time, segment.size - offset);
+    auto done = write_at(*segment.file, std::string(size, '\0'), offset);
+    if (done) {
+        done = segment.file->sync();
     }
-    return done;
+    if (!done) {
+        return std::unexpected{std::move(done).error()};
+    }
+    return offset + size;
 }
 
 } // namespace
@@ -62,28 +61,58 @@ std::uint64_t file_number(std::string_view name, std::string_view suffix) noexce
 }
 
 Result<std::shared_ptr<Segment>> Segments::next(std::uint64_t least) {
+    wanted_.store(true);
     const MutexLock lock{mutex_};
-    if (spare_ && spare_->size >= least) {
-        return std::exchange(spare_, nullptr);
-    }
-    // A record larger than the spare: the spare keeps its lower number, so it must go first.
-    if (spare_) {
+    wanted_.store(false);
+    if (!spare_) {
+        DURABLE_TRY_ASSIGN(spare_, make(least));
+        DURABLE_TRY(fill_spare(0, filled_while_others_wait));
+    } else if (spare_->size < least) {
+        // The spare has the lower number, so it must go first.
         DURABLE_TRY(to_result(spare_->file->allocate(least)));
         spare_->size = least;
-        return std::exchange(spare_, nullptr);
     }
-    return make(least, most_while_others_wait);
+    return std::exchange(spare_, nullptr);
 }
 
 Result<> Segments::prepare_spare() {
-    const MutexLock lock{mutex_};
-    if (!spare_) {
-        DURABLE_TRY_ASSIGN(spare_, make(0, UINT64_MAX));
+    std::shared_ptr<Segment> made;
+    {
+        const MutexLock lock{mutex_};
+        if (spare_) {
+            return {};
+        }
+        DURABLE_TRY_ASSIGN(spare_, make(0));
+        made = spare_;
+    }
+    // Whoever needs the segment takes it as it is: zeros written now would be over its records.
+    for (std::uint64_t filled = 0; filled < made->size && !wanted_.load();) {
+        const MutexLock lock{mutex_};
+        if (spare_ != made) {
+            break;
+        }
+        DURABLE_TRY_ASSIGN(filled, fill_spare(filled, filled_at_a_time));
     }
     return {};
 }
 
-Result<std::shared_ptr<Segment>> Segments::make(std::uint64_t least, std::uint64_t most_filled) {
+Result<std::uint64_t> Segments::fill_spare(std::uint64_t from, std::uint64_t most) {
+    const auto end = std::min(spare_->size, from + most);
+    while (from < end) {
+        auto filled = fill_some(*spare_, from);
+        if (!filled) {
+            // Gives its space back, and its number: what is not there needs no successor.
+            (void)files_.remove(spare_->path);
+            next_number_ = spare_->number;
+            spare_.reset();
+            return std::unexpected{to_error(std::move(filled).error())};
+        }
+        from = *filled;
+    }
+    return from;
+}
+
+Result<std::shared_ptr<Segment>> Segments::make(std::uint64_t least) {
     auto segment = std::make_shared<Segment>();
     segment->number = next_number_;
     segment->path = segment_path(directory_, next_number_);
@@ -96,8 +125,7 @@ Result<std::shared_ptr<Segment>> Segments::make(std::uint64_t least, std::uint64
         made = segment->file->allocate(segment->size);
     }
     if (made) {
-        made = segment->size <= most_filled ? write_zeros(*segment->file, segment->size)
-                                            : segment->file->sync();
+        made = segment->file->sync();
     }
     if (made) {
         made = files_.sync_directory(directory_);

@@ -11,6 +11,7 @@
 
 #include <durable/result.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,8 +50,8 @@ class Segments {
           next_number_{next_number},
           next_size_{sizes.first} {}
 
-    // The next segment, at least that large: the spare one if there is one and it is large enough.
-    // Any thread.
+    // The next segment, at least that large: the spare one if there is one, made larger if need be
+    // and filled or not. Any thread; does not wait for a spare to be filled.
     [[nodiscard]] Result<std::shared_ptr<Segment>> next(std::uint64_t least)
         DURABLE_EXCLUDES(mutex_);
 
@@ -61,8 +62,11 @@ class Segments {
     [[nodiscard]] Result<> remove_below(std::uint64_t number);
 
  private:
-    [[nodiscard]] Result<std::shared_ptr<Segment>> make(std::uint64_t least,
-                                                        std::uint64_t most_filled)
+    [[nodiscard]] Result<std::shared_ptr<Segment>> make(std::uint64_t least)
+        DURABLE_REQUIRES(mutex_);
+    // Fills the spare with zeros from there on, `most` bytes of it; up to where it is filled. One
+    // that cannot be filled is given up.
+    [[nodiscard]] Result<std::uint64_t> fill_spare(std::uint64_t from, std::uint64_t most)
         DURABLE_REQUIRES(mutex_);
 
     Files& files_;
@@ -72,6 +76,7 @@ class Segments {
     std::uint64_t next_number_ DURABLE_GUARDED_BY(mutex_);
     std::uint64_t next_size_ DURABLE_GUARDED_BY(mutex_);
     std::shared_ptr<Segment> spare_ DURABLE_GUARDED_BY(mutex_);
+    std::atomic<bool> wanted_{false}; // somebody waits for the mutex to take the spare
 };
 
 } // namespace durable::fs

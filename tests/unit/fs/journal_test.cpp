@@ -195,7 +195,7 @@ TEST_F(JournalTest, ASegmentIsWrittenInFullBeforeItsFirstRecord) {
             calls += call.what + " ";
         }
     }
-    const std::string zeros_then_record = "allocate write sync write sync ";
+    const std::string zeros_then_record = "allocate sync write sync write sync ";
     EXPECT_TRUE(calls.ends_with(zeros_then_record)) << calls;
     EXPECT_EQ(disk_.content("/journal/0000000001.log").size(), 1024U);
 }
