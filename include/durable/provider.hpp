@@ -235,6 +235,9 @@ struct WatchInstance {
     std::uint64_t seen_revision = 0;
     Duration timeout{}; // zero: read now
     std::stop_token stop;
+    // Only a change that leaves the instance completed or failed ends the wait. A hint: a provider
+    // may answer any change, but each answer wakes a thread and may wait for a disk.
+    bool ended_only = false;
 };
 
 // ---- The contract

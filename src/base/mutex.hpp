@@ -5,11 +5,15 @@
 
 #pragma once
 
+#include "base/bell.hpp"
+
 #include <durable/time.hpp>
 
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #if defined(__clang__)
 #define DURABLE_THREAD_ANNOTATION(x) __attribute__((x))
@@ -25,13 +29,31 @@ namespace durable {
 
 class DURABLE_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
-    void lock() DURABLE_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
+    // Looks for some microseconds whether it becomes free before it goes to sleep for it: most
+    // hold it for less than a sleep and a wake-up cost.
+    void lock() DURABLE_THREAD_ANNOTATION(acquire_capability()) {
+        constexpr int looks = 100;
+        for (int look = 0; look < looks; ++look) {
+            if (mutex_.try_lock()) {
+                return;
+            }
+            pause_briefly();
+        }
+        mutex_.lock();
+    }
     void unlock() DURABLE_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
     // Tells the analysis what it cannot see: inside a lambda, that the caller holds the mutex.
     void assert_held() const DURABLE_THREAD_ANNOTATION(assert_capability(this)) {}
 
  private:
     friend class WakeUp;
+    // Lets the other hyperthread have the core, for some nanoseconds.
+    static void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+    }
+
     std::mutex mutex_;
 };
 
@@ -43,11 +65,37 @@ class DURABLE_THREAD_ANNOTATION(scoped_lockable) MutexLock {
     }
     MutexLock(const MutexLock&) = delete;
     MutexLock& operator=(const MutexLock&) = delete;
-    ~MutexLock() DURABLE_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
+    ~MutexLock() DURABLE_THREAD_ANNOTATION(release_capability()) {
+        mutex_.unlock();
+        ring();
+    }
+
+    // Once the mutex is given up: whoever is woken needs it next, and waking takes its time.
+    void ring_later(std::shared_ptr<Bell> bell) const { bells_.push_back(std::move(bell)); }
+
+    // Gives the mutex up and waits for the bell. What it rang for is forgotten when the mutex is
+    // held again: the caller looks at everything that it could have been about.
+    void sleep(Bell& bell, Duration longest) const
+        DURABLE_THREAD_ANNOTATION(no_thread_safety_analysis) {
+        mutex_.unlock();
+        ring();
+        bell.wait(longest);
+        mutex_.lock();
+        bell.reset();
+    }
 
  private:
     friend class WakeUp;
+
+    void ring() const {
+        for (const auto& bell : bells_) {
+            bell->ring();
+        }
+        bells_.clear();
+    }
+
     Mutex& mutex_;
+    mutable std::vector<std::shared_ptr<Bell>> bells_;
 };
 
 // Sleepers under `mutex`, woken by notify, by the passing of the clock's time, and by time that is

@@ -116,13 +116,21 @@ to_status(Provider& provider, const std::string& id, const InstanceState& state)
 }
 
 // Looks at the state, and again after every change, until `done` or the limit.
+struct Watched {
+    const std::string& id;
+    Duration limit;
+    bool ended_only = false;
+};
+
 template <class Done>
 Result<InstanceState>
-watch_until(Provider& provider, Clock& clock, const std::string& id, Duration limit, Done done) {
+watch_until(Provider& provider, Clock& clock, const Watched& watched, Done done) {
+    const auto& [id, limit, ended_only] = watched;
     DURABLE_TRY(check_id(id));
     const auto deadline = add_saturating(clock.steady(), limit);
     // What has not begun is not done: the first look may wait, too.
-    WatchInstance watch{.instance = id, .timeout = std::max(limit, Duration::zero())};
+    WatchInstance watch{
+        .instance = id, .timeout = std::max(limit, Duration::zero()), .ended_only = ended_only};
     while (true) {
         DURABLE_TRY_ASSIGN(auto state, provider.watch_instance(watch));
         DURABLE_TRY_ASSIGN(const bool finished, done(state));
@@ -228,7 +236,9 @@ Result<OrchestrationStatus> Client::wait(const std::string& id, Duration limit) 
         const auto status = run_status(state);
         return status == RunStatus::completed || status == RunStatus::failed;
     };
-    DURABLE_TRY_ASSIGN(const auto state, watch_until(*provider_, *clock_, id, limit, ended));
+    DURABLE_TRY_ASSIGN(
+        const auto state,
+        watch_until(*provider_, *clock_, {.id = id, .limit = limit, .ended_only = true}, ended));
     return to_status(*provider_, id, state);
 }
 
@@ -240,7 +250,8 @@ Result<OrchestrationStatus> Client::wait_for_status_change(const std::string& id
         return state.custom_status.version > seen_version || status == RunStatus::completed ||
                status == RunStatus::failed;
     };
-    DURABLE_TRY_ASSIGN(const auto state, watch_until(*provider_, *clock_, id, limit, changed));
+    DURABLE_TRY_ASSIGN(const auto state,
+                       watch_until(*provider_, *clock_, {.id = id, .limit = limit}, changed));
     return to_status(*provider_, id, state);
 }
 
@@ -266,7 +277,7 @@ Client::wait_for_kv(const std::string& id, const std::string& key, Duration limi
         }
         return value.has_value();
     };
-    DURABLE_TRY(watch_until(*provider_, *clock_, id, limit, present));
+    DURABLE_TRY(watch_until(*provider_, *clock_, {.id = id, .limit = limit}, present));
     return *std::move(value);
 }
 

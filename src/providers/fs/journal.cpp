@@ -5,12 +5,7 @@
 #include "providers/fs/fs_error.hpp"
 
 #include <charconv>
-#include <climits>
 #include <utility>
-
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace durable::fs {
 
@@ -30,17 +25,9 @@ constexpr std::uint32_t to_be_led(std::uint32_t round) {
     return 2 * round - 1;
 }
 
-// Not std::atomic's own wait: it calls sched_yield some times first, which costs more than it saves
-// when dozens of threads wait for the same disk.
-static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
-
-void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value) {
-    (void)::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-}
-
-void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+void announce(FutexWord& word, std::uint32_t value) {
     word.store(value, std::memory_order_release);
-    (void)::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+    wake_all(word);
 }
 
 } // namespace

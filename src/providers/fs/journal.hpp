@@ -16,6 +16,7 @@
 #pragma once
 
 #include "base/files.hpp"
+#include "base/futex.hpp"
 #include "base/mutex.hpp"
 #include "providers/fs/journal_reader.hpp"
 #include "providers/fs/segments.hpp"
@@ -152,7 +153,7 @@ class Journal {
     Lsn round_covers_ = 0;               // what the round in progress will make durable
     std::uint32_t waiting_for_next_ = 0; // threads that need the round after it
     std::optional<Error> failure_;
-    std::array<std::atomic<std::uint32_t>, 2> rounds_{};
+    std::array<FutexWord, 2> rounds_{};
     std::atomic<bool> failed_{false};
     std::atomic<bool> writer_asleep_{false};
 

@@ -265,7 +265,7 @@ void Ledger::run(op::Append& operation) {
 void Ledger::changed(Instance& instance) {
     instance.revision = ++revision_;
     if (listener_ != nullptr) {
-        listener_->instance_changed(*instance.id);
+        listener_->instance_changed(*instance.id, instance.ended());
     }
 }
 

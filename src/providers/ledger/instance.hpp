@@ -155,6 +155,11 @@ struct Instance {
         const auto* found = find_execution(current_execution);
         return found != nullptr && found->recorded ? found : nullptr;
     }
+    [[nodiscard]] bool ended() const noexcept { // completed or failed
+        const auto* found = current();
+        return found != nullptr && (found->status == ExecutionStatus::completed ||
+                                    found->status == ExecutionStatus::failed);
+    }
     // The highest recorded execution; 1 when there is none.
     [[nodiscard]] std::uint64_t latest_execution() const noexcept;
     [[nodiscard]] Extras& extra();

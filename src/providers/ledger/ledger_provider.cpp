@@ -153,7 +153,7 @@ auto LedgerProvider::wait_for(const Request& request) {
 
 template <class Request>
 auto LedgerProvider::sleep_until(const Request& request, SteadyInstant deadline) {
-    Sleeper sleeper{mutex_, *clock_, request.stop};
+    Sleeper sleeper{*clock_, request.stop};
     const MutexLock lock{mutex_};
     Seeker<Request> self{.request = &request};
     auto& others = seekers(request);
@@ -285,7 +285,8 @@ Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& reques
     const auto deadline =
         add_saturating(clock_->steady(), std::max(request.timeout, Duration::zero()));
     const auto changed = [&](const Ledger& ledger) {
-        return ledger.revision(request.instance) != request.seen_revision;
+        return ledger.revision(request.instance) != request.seen_revision &&
+               (!request.ended_only || has_ended(ledger, request.instance));
     };
     InstanceState state;
     std::uint64_t reached = 0;
@@ -299,15 +300,15 @@ Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& reques
     };
     auto seen = with_all_here(look);
     if (seen && !over) {
-        Sleeper sleeper{mutex_, *clock_, request.stop};
+        Sleeper sleeper{*clock_, request.stop};
         const MutexLock lock{mutex_};
-        waiters_.add_watcher(request.instance, sleeper);
+        waiters_.add_watcher(request, sleeper);
         for (auto steady = clock_->steady();
              steady < deadline && !request.stop.stop_requested() && !changed(ledger_);
              steady = clock_->steady()) {
             sleeper.sleep(lock, deadline - steady);
         }
-        waiters_.remove_watcher(request.instance, sleeper);
+        waiters_.remove_watcher(request, sleeper);
         state = state_of(ledger_, request.instance);
         seen = looked();
         reached = position();

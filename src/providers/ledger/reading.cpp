@@ -160,6 +160,11 @@ InstanceState state_of(const Ledger& ledger, const std::string& instance) {
     return state;
 }
 
+bool has_ended(const Ledger& ledger, const std::string& instance) {
+    const auto* known = existing(ledger, instance);
+    return known != nullptr && known->ended();
+}
+
 std::vector<std::string> list_instances(const Ledger& ledger) {
     std::vector<Instance*> all;
     all.reserve(ledger.instances.existing());

@@ -2,14 +2,15 @@
 
 namespace durable::ledger {
 
-void Waiters::add_watcher(const std::string& instance, Sleeper& sleeper) {
-    watchers_.emplace(instance, &sleeper);
+void Waiters::add_watcher(const WatchInstance& request, Sleeper& sleeper) {
+    watchers_.emplace(request.instance,
+                      Watcher{.sleeper = &sleeper, .ended_only = request.ended_only});
 }
 
-void Waiters::remove_watcher(const std::string& instance, Sleeper& sleeper) {
-    const auto [first, last] = watchers_.equal_range(instance);
-    watchers_.erase(
-        std::find_if(first, last, [&](const auto& watcher) { return watcher.second == &sleeper; }));
+void Waiters::remove_watcher(const WatchInstance& request, Sleeper& sleeper) {
+    const auto [first, last] = watchers_.equal_range(request.instance);
+    watchers_.erase(std::find_if(
+        first, last, [&](const auto& watcher) { return watcher.second.sleeper == &sleeper; }));
 }
 
 void Waiters::flush(const MutexLock& lock) {
@@ -31,10 +32,12 @@ void Waiters::work_ready(const WorkGroup& group, std::size_t items) {
     work.call(items, [&](const durable::FetchWork& request) { return serves(request, group); });
 }
 
-void Waiters::instance_changed(std::string_view instance) {
+void Waiters::instance_changed(std::string_view instance, bool ended) {
     const auto [first, last] = watchers_.equal_range(instance);
     for (auto watcher = first; watcher != last; ++watcher) {
-        to_wake_.push_back(watcher->second);
+        if (ended || !watcher->second.ended_only) {
+            to_wake_.push_back(watcher->second.sleeper);
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 // Waiters: the threads that wait in a fetch or a watch, and who of them gets woken.
 //
 // Waking an idle core costs more than a turn, so a piece of work wakes one thread that can take it,
-// none when one is already looking. One sleeper wakes up by itself when something falls due; the
-// others sleep through.
+// none when one is already looking, and nobody is woken while the mutex is held: the woken would
+// wait for it next. One sleeper wakes up by itself when something falls due; the others sleep
+// through.
 
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <durable/provider.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -25,23 +27,28 @@ namespace durable::ledger {
 // stop token call back into it.
 class Sleeper {
  public:
-    Sleeper(Mutex& mutex, Clock& clock, const std::stop_token& stop) : wake_up_{mutex, clock} {
+    Sleeper(Clock& clock, const std::stop_token& stop)
+        : clock_{clock}, on_jump_{clock.on_jump([bell = bell_] { bell->ring(); })} {
         if (stop.stop_possible()) {
-            on_stop_.emplace(stop, Waker{&wake_up_});
+            on_stop_.emplace(stop, Ringer{bell_.get()});
         }
     }
 
-    void sleep(const MutexLock& lock, Duration longest) { wake_up_.wait(lock, longest); }
-    void wake(const MutexLock& lock) { wake_up_.notify_one(lock); }
+    void sleep(const MutexLock& lock, Duration longest) {
+        lock.sleep(*bell_, clock_.real_time(longest));
+    }
+    void wake(const MutexLock& lock) { lock.ring_later(bell_); }
 
  private:
-    struct Waker {
-        WakeUp* wake_up;
-        void operator()() const { wake_up->wake_all(); }
+    struct Ringer {
+        Bell* bell;
+        void operator()() const { bell->ring(); }
     };
 
-    WakeUp wake_up_;
-    std::optional<std::stop_callback<Waker>> on_stop_; // last: gone before what it wakes
+    Clock& clock_;
+    const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
+    std::shared_ptr<void> on_jump_;
+    std::optional<std::stop_callback<Ringer>> on_stop_; // last: gone before what it rings
 };
 
 // A thread in a fetch.
@@ -142,17 +149,21 @@ class Waiters final : public Listener {
     Seekers<FetchOrchestration> turns;
     Seekers<durable::FetchWork> work;
 
-    void add_watcher(const std::string& instance, Sleeper& sleeper);
-    void remove_watcher(const std::string& instance, Sleeper& sleeper);
+    void add_watcher(const WatchInstance& request, Sleeper& sleeper);
+    void remove_watcher(const WatchInstance& request, Sleeper& sleeper);
 
     void flush(const MutexLock& lock);
 
     void turn_ready(const Version* pinned) override;
     void work_ready(const WorkGroup& group, std::size_t items) override;
-    void instance_changed(std::string_view instance) override;
+    void instance_changed(std::string_view instance, bool ended) override;
 
  private:
-    using Watchers = std::unordered_multimap<std::string, Sleeper*, TextHash, std::equal_to<>>;
+    struct Watcher {
+        Sleeper* sleeper;
+        bool ended_only;
+    };
+    using Watchers = std::unordered_multimap<std::string, Watcher, TextHash, std::equal_to<>>;
 
     Watchers watchers_;
     std::vector<Sleeper*> to_wake_;

@@ -117,7 +117,7 @@ void Waiting::watch_loop(const WatchInstance& request,
                          Watcher& self,
                          SteadyInstant deadline,
                          const std::function<bool()>& changed) {
-    Sleeper sleeper{mutex_, *clock_, request.stop};
+    Sleeper sleeper{*clock_, request.stop};
     bool first = false;
     {
         const MutexLock lock{mutex_};

@@ -122,7 +122,7 @@ Result<std::optional<Offer>> Waiting::seek(const Request& request, Looking&& loo
             return std::move(seen->offer);
         }
         if (!sleeper) {
-            sleeper.emplace(mutex_, *clock_, request.stop);
+            sleeper.emplace(*clock_, request.stop);
         }
         const auto due =
             seen->due ? std::optional{add_saturating(steady, *seen->due)} : std::nullopt;

@@ -32,8 +32,7 @@ class CallsTest : public ::testing::Test {
 
     Mutex mutex;
     ManualClock clock;
-    std::array<Sleeper, 3> sleepers{
-        Sleeper{mutex, clock, {}}, Sleeper{mutex, clock, {}}, Sleeper{mutex, clock, {}}};
+    std::array<Sleeper, 3> sleepers{Sleeper{clock, {}}, Sleeper{clock, {}}, Sleeper{clock, {}}};
     std::array<FetchOrchestration, 3> requests;
     std::array<TurnSeeker, 3> seekers;
     Waiters waiters;
