@@ -162,6 +162,46 @@ void every_watcher_is_woken(Factory& factory) {
     }
 }
 
+// As a client waits for the end: providers may answer changes before it.
+void a_watch_for_the_end_is_woken_by_it(Factory& factory) {
+    const auto store = long_polling_store(factory);
+    for (const auto* const id : {"A", "B"}) {
+        store.make_running(id);
+        Waiting<InstanceState> watcher{
+            store, [&store, id](const std::stop_token& stop) {
+                InstanceState state;
+                do {
+                    state = value_of(store->watch_instance({.instance = id,
+                                                            .seen_revision = state.revision,
+                                                            .timeout = long_poll,
+                                                            .stop = stop,
+                                                            .ended_only = true}));
+                } while (state.status == ExecutionStatus::running && !stop.stop_requested());
+                return state;
+            }};
+        watcher.expect_waiting("what runs has not ended");
+        append_turn(store, id, 1, {status_set(2, "half")});
+        watcher.expect_waiting("a turn is not the end");
+
+        const bool fails = std::string_view{id} == "B";
+        const auto end = fails ? ExecutionStatus::failed : ExecutionStatus::completed;
+        store.poke(id);
+        store.commit(store.fetch_turn(), {.metadata = ended(end)});
+
+        expect_eq(watcher.answer("a watch for the end is woken by it").status, end, "as it was");
+    }
+}
+
+void a_watch_for_an_end_that_was_answers_at_once(Factory& factory) {
+    const Store store{factory};
+    store.make_ended("A");
+
+    const auto state = value_of(
+        store->watch_instance({.instance = "A", .timeout = long_poll, .ended_only = true}));
+
+    expect_eq(state.status, ExecutionStatus::completed, "it has ended");
+}
+
 void a_watch_is_woken_by_deletion(Factory& factory) {
     const auto store = long_polling_store(factory);
     store.make_ended("A");
@@ -235,6 +275,11 @@ CheckList watch_checks() {
          a_watch_is_woken_by_the_first_commit},
         {"a_watch_is_woken_by_a_commit", "watch", "P11", a_watch_is_woken_by_a_commit},
         {"every_watcher_is_woken", "watch", "P11", every_watcher_is_woken},
+        {"a_watch_for_the_end_is_woken_by_it", "watch", "P11", a_watch_for_the_end_is_woken_by_it},
+        {"a_watch_for_an_end_that_was_answers_at_once",
+         "watch",
+         "P11",
+         a_watch_for_an_end_that_was_answers_at_once},
         {"a_watch_is_woken_by_deletion", "watch", "P11", a_watch_is_woken_by_deletion},
         {"a_watch_ends_when_its_time_is_over", "watch", "P11", a_watch_ends_when_its_time_is_over},
         {"a_watch_ends_when_told_to_stop", "watch", "P11", a_watch_ends_when_told_to_stop},

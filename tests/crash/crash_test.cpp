@@ -323,8 +323,7 @@ std::vector<std::uint64_t> CrashTest::syncs_of_records() {
     const auto store = open_store(small(disk)).value();
     (void)play(steps_, *store);
     const auto trace = disk.trace();
-    std::set<std::string> made; // their first write fills them with zeros
-    std::set<std::string> written;
+    std::set<std::string> made, written; // the first write into one fills it with zeros
     std::vector<std::uint64_t> syncs;
     for (std::uint64_t call = 0; call < trace.size(); ++call) {
         const auto& [what, path] = trace[call];

@@ -1,8 +1,7 @@
 // The journal: order, group commit, segments, and what is left of it after a crash.
 
 #include "providers/fs/frame.hpp"
-#include "providers/fs/journal.hpp"
-#include "simulation/sim_files.hpp"
+#include "unit/fs/journal_fixture.hpp"
 
 #include <string>
 #include <thread>
@@ -13,59 +12,7 @@
 namespace durable::fs {
 namespace {
 
-using simulation::SimFiles;
 using simulation::Survival;
-
-const std::string directory = "/journal";
-
-class JournalTest : public ::testing::Test {
- protected:
-    void SetUp() override { ASSERT_TRUE(make_directories(disk_, directory)); }
-
-    // Opens what is there, as a store does.
-    void open(JournalOptions options = {.writer_thread = false}) {
-        journal_.reset();
-        seen_.clear();
-        auto end = read();
-        ASSERT_TRUE(end) << end.error().text();
-        ASSERT_TRUE(cut_journal(disk_, directory, *end));
-        options.segment_sizes = {.first = 1024, .largest = 4096};
-        journal_.emplace(disk_, directory, options, *end);
-    }
-
-    Result<JournalEnd> read(Lsn after = 0) {
-        return read_journal(disk_, directory, after, [&](const JournalRecord& record) -> Result<> {
-            seen_.emplace_back(record.json);
-            return {};
-        });
-    }
-
-    Result<Lsn> append(const std::string& text) {
-        return journal_->append([&](std::string& out) -> Result<> {
-            out += "\"text\":\"" + text + "\"";
-            return {};
-        });
-    }
-
-    // The texts of all records that can be read.
-    std::vector<std::string> texts() {
-        std::vector<std::string> found;
-        for (const auto& json : seen_) {
-            const auto begin = json.find("\"text\":\"") + 8;
-            found.push_back(json.substr(begin, json.size() - begin - 2));
-        }
-        return found;
-    }
-
-    void crash(Survival survival) {
-        disk_.restart(survival);
-        journal_.reset();
-    }
-
-    SimFiles disk_{7};
-    std::optional<Journal> journal_;
-    std::vector<std::string> seen_;
-};
 
 TEST_F(JournalTest, RecordsAreNumberedLinesOfJson) {
     open();
@@ -181,63 +128,6 @@ TEST_F(JournalTest, AFullDiskRefusesTheRecordAndNothingElse) {
     open();
     EXPECT_EQ(texts().size(), kept + 1);
     EXPECT_EQ(texts().back(), "space again");
-}
-
-TEST_F(JournalTest, ASegmentIsWrittenInFullBeforeItsFirstRecord) {
-    disk_.keep_trace();
-    open();
-    ASSERT_TRUE(append("one"));
-    ASSERT_TRUE(journal_->ensure_durable(1));
-
-    std::string calls;
-    for (const auto& call : disk_.trace()) {
-        if (call.path == "/journal/0000000001.log") {
-            calls += call.what + " ";
-        }
-    }
-    const std::string zeros_then_record = "allocate sync write sync write sync ";
-    EXPECT_TRUE(calls.ends_with(zeros_then_record)) << calls;
-    EXPECT_EQ(disk_.content("/journal/0000000001.log").size(), 1024U);
-}
-
-TEST_F(JournalTest, ADiskThatIsFullWhileASegmentIsFilledRefusesTheRecordAndNothingElse) {
-    open();
-    disk_.refuse_writes(true);
-
-    const auto refused = append("one");
-
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, ErrorCode::unavailable) << refused.error().text();
-    EXPECT_TRUE(disk_.paths().empty()) << "what could not be filled is given back";
-    disk_.refuse_writes(false);
-    EXPECT_EQ(append("two").value(), 1U);
-    ASSERT_TRUE(journal_->ensure_durable(1));
-    crash(Survival::nothing);
-    open();
-    EXPECT_EQ(texts(), std::vector<std::string>{"two"});
-}
-
-TEST_F(JournalTest, APowerCutWhileASegmentIsFilledLosesNothing) {
-    open();
-    ASSERT_TRUE(append("one"));
-    ASSERT_TRUE(journal_->ensure_durable(1));
-    const auto before = disk_.calls();
-    ASSERT_TRUE(journal_->prepare_spare());
-    const auto calls = disk_.calls() - before;
-    for (std::uint64_t call = 0; call < calls; ++call) {
-        for (const auto survival : {Survival::nothing, Survival::some, Survival::everything}) {
-            crash(Survival::everything);
-            open();
-            const auto last = append("again").value();
-            ASSERT_TRUE(journal_->ensure_durable(last));
-            disk_.crash_at(disk_.calls() + call);
-            (void)journal_->prepare_spare();
-            crash(survival);
-            open();
-            ASSERT_EQ(seen_.size(), last) << "call " << call;
-        }
-    }
-    EXPECT_GE(calls, 5U);
 }
 
 TEST_F(JournalTest, ARefusedEncodingLeavesNoTrace) {

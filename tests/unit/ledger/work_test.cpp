@@ -12,7 +12,7 @@ class Announcements final : public Listener {
         items += count;
         owner = group.session == nullptr ? "" : group.session->owner;
     }
-    void instance_changed(std::string_view) override {}
+    void instance_changed(std::string_view, bool) override {}
 
     std::size_t items = 0;
     std::string owner;

@@ -114,6 +114,27 @@ TEST_F(WakeUps, AnEndedActivityWakesItsOrchestration) {
     EXPECT_EQ(waiting.get()->instance, "order");
 }
 
+TEST_F(WakeUps, WhoWaitsForTheEndSleepsThroughTheTurnsBefore) {
+    run_first_turn("order");
+    auto watching = std::async(std::launch::async, [this] {
+        return provider
+            .watch_instance({.instance = "order", .timeout = patience, .ended_only = true})
+            .value();
+    });
+    clock->await_sleeps(1);
+    for (int turn = 0; turn < 3; ++turn) {
+        send(raised("order"));
+        commit(fetch(), {});
+    }
+    EXPECT_FALSE(done(watching));
+    send(raised("order"));
+
+    commit(fetch(), {.metadata = {.status = ExecutionStatus::completed}});
+
+    EXPECT_EQ(watching.get().status, ExecutionStatus::completed);
+    EXPECT_EQ(clock->sleeps(), 1) << "it was woken once";
+}
+
 TEST_F(WakeUps, ATimeThatComesWakes) {
     send(start("delayed"), 10s);
     auto waiting = waiting_fetch();

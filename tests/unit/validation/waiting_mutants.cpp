@@ -32,6 +32,33 @@ class MissesWakeUps final : public Mutant {
     }
 };
 
+// Looks once whether it has ended, and then waits for the time to pass.
+class SleepsThroughTheEnd final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<InstanceState> watch_instance(const WatchInstance& request) override {
+        auto state = inner().watch_instance({.instance = request.instance});
+        if (!request.ended_only || !state || state->status != ExecutionStatus::running) {
+            return inner().watch_instance(request);
+        }
+        (void)inner().watch_instance(
+            {.instance = "nobody", .timeout = request.timeout, .stop = request.stop});
+        return state;
+    }
+};
+
+class WaitsForAnotherEnd final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<InstanceState> watch_instance(const WatchInstance& request) override {
+        auto state = inner().watch_instance({.instance = request.instance});
+        if (state && request.ended_only && state->status != ExecutionStatus::running) {
+            return fail(ErrorCode::timed_out, "waited for another end");
+        }
+        return inner().watch_instance(request);
+    }
+};
+
 class AnswersEarly final : public Mutant {
  public:
     using Mutant::Mutant;
@@ -131,6 +158,9 @@ class LeasesByTheTimeOfDay final : public Factory {
 
 std::vector<Defect> waiting_defects() {
     return {
+        defect<SleepsThroughTheEnd>("SleepsThroughTheEnd", {"a_watch_for_the_end_is_woken_by_it"}),
+        defect<WaitsForAnotherEnd>("WaitsForAnotherEnd",
+                                   {"a_watch_for_an_end_that_was_answers_at_once"}),
         defect<MissesWakeUps>("MissesWakeUps", {"turn_fetch_is_woken_by_a_message"}),
         defect<AnswersEarly>("AnswersEarly", {"test_long_poll_work_item_waits_for_timeout"}),
         defect<OverstaysItsLease>("OverstaysItsLease",
