@@ -348,6 +348,14 @@ void Journal::run_writer(const std::stop_token& stop) {
     }
 }
 
+Result<> Journal::prepare_spare() {
+    wants_spare_.store(false);
+    for (bool more = true; more;) {
+        DURABLE_TRY_ASSIGN(more, segments_.work_on_spare());
+    }
+    return {};
+}
+
 Result<> Journal::forget_through(Lsn lsn) {
     std::uint64_t keep = 0;
     {

@@ -91,10 +91,7 @@ class Journal {
     [[nodiscard]] JournalCounters counters() const;
 
     // Keeps a spare segment ready; from a housekeeping thread, again and again.
-    [[nodiscard]] Result<> prepare_spare() {
-        wants_spare_.store(false);
-        return segments_.prepare_spare();
-    }
+    [[nodiscard]] Result<> prepare_spare();
     [[nodiscard]] bool wants_spare() const noexcept { return wants_spare_.load(); }
     // Segments whose records are all at or below `lsn` are not needed any more.
     [[nodiscard]] Result<> forget_through(Lsn lsn) DURABLE_EXCLUDES(mutex_);

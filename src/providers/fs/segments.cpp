@@ -19,19 +19,6 @@ constexpr std::uint64_t filled_at_a_time = 1U << 19U;
 // A segment that was not made beforehand is filled up to here only: somebody waits for it.
 constexpr std::uint64_t filled_while_others_wait = 1U << 20U;
 
-// Writes zeros from there on; the offset behind them.
-FileResult<std::uint64_t> fill_some(const Segment& segment, std::uint64_t offset) {
-    const auto size = std::min(filled_at_a_time, segment.size - offset);
-    auto done = write_at(*segment.file, std::string(size, '\0'), offset);
-    if (done) {
-        done = segment.file->sync();
-    }
-    if (!done) {
-        return std::unexpected{std::move(done).error()};
-    }
-    return offset + size;
-}
-
 } // namespace
 
 std::string padded_number(std::uint64_t number) {
@@ -65,8 +52,8 @@ Result<std::shared_ptr<Segment>> Segments::next(std::uint64_t least) {
     const MutexLock lock{mutex_};
     wanted_.store(false);
     if (!spare_) {
-        DURABLE_TRY_ASSIGN(spare_, make(least));
-        DURABLE_TRY(fill_spare(0, filled_while_others_wait));
+        DURABLE_TRY(make_spare(least));
+        DURABLE_TRY(fill_spare(filled_while_others_wait));
     } else if (spare_->size < least) {
         // The spare has the lower number, so it must go first.
         DURABLE_TRY(to_result(spare_->file->allocate(least)));
@@ -75,44 +62,37 @@ Result<std::shared_ptr<Segment>> Segments::next(std::uint64_t least) {
     return std::exchange(spare_, nullptr);
 }
 
-Result<> Segments::prepare_spare() {
-    std::shared_ptr<Segment> made;
-    {
-        const MutexLock lock{mutex_};
-        if (spare_) {
-            return {};
-        }
-        DURABLE_TRY_ASSIGN(spare_, make(0));
-        made = spare_;
+Result<bool> Segments::work_on_spare() {
+    const MutexLock lock{mutex_};
+    if (!spare_) {
+        DURABLE_TRY(make_spare(0));
+    } else if (!wanted_.load()) {
+        DURABLE_TRY(fill_spare(filled_at_a_time));
     }
-    // Whoever needs the segment takes it as it is: zeros written now would be over its records.
-    for (std::uint64_t filled = 0; filled < made->size && !wanted_.load();) {
-        const MutexLock lock{mutex_};
-        if (spare_ != made) {
-            break;
-        }
-        DURABLE_TRY_ASSIGN(filled, fill_spare(filled, filled_at_a_time));
-    }
-    return {};
+    return filled_ < spare_->size && !wanted_.load();
 }
 
-Result<std::uint64_t> Segments::fill_spare(std::uint64_t from, std::uint64_t most) {
-    const auto end = std::min(spare_->size, from + most);
-    while (from < end) {
-        auto filled = fill_some(*spare_, from);
-        if (!filled) {
+Result<> Segments::fill_spare(std::uint64_t most) {
+    const auto end = std::min(spare_->size, filled_ + most);
+    while (filled_ < end) {
+        const auto size = std::min(filled_at_a_time, end - filled_);
+        auto done = write_at(*spare_->file, std::string(size, '\0'), filled_);
+        if (done) {
+            done = spare_->file->sync();
+        }
+        if (!done) {
             // Gives its space back, and its number: what is not there needs no successor.
             (void)files_.remove(spare_->path);
             next_number_ = spare_->number;
             spare_.reset();
-            return std::unexpected{to_error(std::move(filled).error())};
+            return std::unexpected{to_error(std::move(done).error())};
         }
-        from = *filled;
+        filled_ += size;
     }
-    return from;
+    return {};
 }
 
-Result<std::shared_ptr<Segment>> Segments::make(std::uint64_t least) {
+Result<> Segments::make_spare(std::uint64_t least) {
     auto segment = std::make_shared<Segment>();
     segment->number = next_number_;
     segment->path = segment_path(directory_, next_number_);
@@ -137,7 +117,9 @@ Result<std::shared_ptr<Segment>> Segments::make(std::uint64_t least) {
     }
     ++next_number_;
     next_size_ = std::min(next_size_ * 2, sizes_.largest);
-    return segment;
+    filled_ = 0;
+    spare_ = std::move(segment);
+    return {};
 }
 
 Result<> Segments::remove_below(std::uint64_t number) {

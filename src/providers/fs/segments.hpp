@@ -55,19 +55,17 @@ class Segments {
     [[nodiscard]] Result<std::shared_ptr<Segment>> next(std::uint64_t least)
         DURABLE_EXCLUDES(mutex_);
 
-    // Makes the spare segment unless there is one. Any thread; slow.
-    [[nodiscard]] Result<> prepare_spare() DURABLE_EXCLUDES(mutex_);
+    // Makes the spare segment, or fills some more of it; false: there is nothing more to do, or
+    // somebody needs it now. Any thread; slow.
+    [[nodiscard]] Result<bool> work_on_spare() DURABLE_EXCLUDES(mutex_);
 
     // Removes the files of segments below that number.
     [[nodiscard]] Result<> remove_below(std::uint64_t number);
 
  private:
-    [[nodiscard]] Result<std::shared_ptr<Segment>> make(std::uint64_t least)
-        DURABLE_REQUIRES(mutex_);
-    // Fills the spare with zeros from there on, `most` bytes of it; up to where it is filled. One
-    // that cannot be filled is given up.
-    [[nodiscard]] Result<std::uint64_t> fill_spare(std::uint64_t from, std::uint64_t most)
-        DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> make_spare(std::uint64_t least) DURABLE_REQUIRES(mutex_);
+    // Fills `most` more bytes of it. One that cannot be filled is given up.
+    [[nodiscard]] Result<> fill_spare(std::uint64_t most) DURABLE_REQUIRES(mutex_);
 
     Files& files_;
     const std::string directory_;
@@ -76,6 +74,7 @@ class Segments {
     std::uint64_t next_number_ DURABLE_GUARDED_BY(mutex_);
     std::uint64_t next_size_ DURABLE_GUARDED_BY(mutex_);
     std::shared_ptr<Segment> spare_ DURABLE_GUARDED_BY(mutex_);
+    std::uint64_t filled_ DURABLE_GUARDED_BY(mutex_) = 0; // of the spare
     std::atomic<bool> wanted_{false}; // somebody waits for the mutex to take the spare
 };
 

@@ -20,14 +20,13 @@ class JournalTest : public ::testing::Test {
     void SetUp() override { ASSERT_TRUE(make_directories(disk_, directory)); }
 
     // Opens what is there, as a store does.
-    void open(JournalOptions options = {.writer_thread = false},
-              Segments::Sizes sizes = {.first = 1024, .largest = 4096}) {
+    void open(JournalOptions options = {.writer_thread = false}) {
         journal_.reset();
         seen_.clear();
         auto end = read();
         ASSERT_TRUE(end) << end.error().text();
         ASSERT_TRUE(cut_journal(disk_, directory, *end));
-        options.segment_sizes = sizes;
+        options.segment_sizes = {.first = 1024, .largest = 4096};
         journal_.emplace(disk_, directory, options, *end);
     }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,32 +72,23 @@ TEST_F(SegmentsTest, APowerCutWhileASegmentIsFilledLosesNothing) {
     EXPECT_GE(calls, 5U);
 }
 
-// The spare is taken at any moment of its filling; zeros must not come over its records.
-TEST_F(SegmentsTest, ASegmentThatIsTakenWhileItIsFilledKeepsItsRecords) {
-    constexpr std::uint64_t size = 4U << 20U; // filled in several steps
-    constexpr std::size_t records = 60;
-    open({.writer_thread = false}, {.first = size, .largest = size});
-    const std::string long_text(size / 4, 'x');
-    {
-        const std::jthread filling{[&](const std::stop_token& stop) {
-            while (!stop.stop_requested()) {
-                ASSERT_TRUE(journal_->prepare_spare());
-            }
-        }};
-        for (std::size_t i = 0; i < records; ++i) {
-            const auto lsn = append(std::to_string(i) + long_text);
-            ASSERT_TRUE(lsn);
-            ASSERT_TRUE(journal_->ensure_durable(*lsn));
+TEST_F(SegmentsTest, WhatIsTakenWhileItIsFilledIsNotFilledFurther) {
+    constexpr std::uint64_t size = 2U << 20U; // filled in several steps
+    for (int steps = 1; steps <= 5; ++steps) {
+        Segments segments{disk_, directory, 1, {.first = size, .largest = size}};
+        for (int step = 0; step < steps; ++step) {
+            ASSERT_TRUE(segments.work_on_spare());
         }
-    }
-    crash(Survival::nothing);
+        const auto taken = segments.next(1).value();
+        const std::string records(size, 'x');
+        ASSERT_TRUE(write_at(*taken->file, records, 0));
 
-    open();
+        for (bool more = true; more;) {
+            more = segments.work_on_spare().value();
+        }
 
-    const auto kept = texts();
-    ASSERT_EQ(kept.size(), records);
-    for (std::size_t i = 0; i < records; ++i) {
-        EXPECT_TRUE(kept[i].starts_with(std::to_string(i) + "x")) << i;
+        EXPECT_TRUE(disk_.content(taken->path) == records) << "taken after " << steps << " steps";
+        EXPECT_EQ(segments.next(1).value()->number, taken->number + 1);
     }
 }
 
