@@ -46,7 +46,8 @@ struct Application {
     std::string message;
     bool retryable = false;
     std::string
-        failure_kind; // Failure::kind, when the user gave one; absent on the wire when empty
+        failure_kind; // Failure::kind, when `kind` does not say it; absent on the wire when empty
+    std::string activity; // the activity that failed; absent on the wire when empty
     std::string extra;
     std::string kind_extra; // of a cancellation
     bool operator==(const Application&) const = default;
@@ -75,7 +76,8 @@ struct Poison {
 using ErrorDetails = std::
     variant<details::Infrastructure, details::Configuration, details::Application, details::Poison>;
 
-// For people, and for the output of a failed execution: "canceled: user".
+// For people, and for the output of a failed execution: "activity 'Charge' failed: no funds",
+// "canceled: user".
 [[nodiscard]] std::string display_text(const ErrorDetails& details);
 
 // "infrastructure", "configuration", "application" or "poison".
@@ -83,6 +85,9 @@ using ErrorDetails = std::
 
 // Failure::kind: the user's own word, or one of the library's (namespace failure_kind).
 [[nodiscard]] std::string_view kind_of(const ErrorDetails& details) noexcept;
+
+// Failure::activity: whose failure this is; empty when no activity failed, or none is known.
+[[nodiscard]] std::string_view activity_of(const ErrorDetails& details) noexcept;
 
 [[nodiscard]] bool retryable(const ErrorDetails& details) noexcept;
 

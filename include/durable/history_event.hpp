@@ -7,6 +7,7 @@
 
 #include <durable/error_details.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@
 
 namespace durable {
 
-// A message of a mailbox that was not read before continue-as-new: queue name and data.
+// A message that was not read before continue-as-new: the name of its queue or event, and data.
 struct CarriedMessage {
     std::string name;
     std::string data;
@@ -34,11 +35,18 @@ struct OrchestrationStarted {
     std::string input;
     std::optional<std::string> parent_instance;
     std::optional<std::uint64_t> parent_id; // event id in the parent's history
-    std::optional<std::vector<CarriedMessage>> carry_forward_events;
+    std::optional<std::vector<CarriedMessage>> carry_forward_events; // of queues
     std::optional<std::string> initial_custom_status;
     std::optional<std::uint64_t> parent_execution_id;
+    std::optional<std::vector<CarriedMessage>> carry_forward_raised; // events that were raised
     bool operator==(const OrchestrationStarted&) const = default;
 };
+
+// How many messages the execution before left unread, of queues and events together.
+[[nodiscard]] inline std::size_t carried_messages(const OrchestrationStarted& started) noexcept {
+    return (started.carry_forward_events ? started.carry_forward_events->size() : 0) +
+           (started.carry_forward_raised ? started.carry_forward_raised->size() : 0);
+}
 
 struct OrchestrationCompleted {
     std::string output;

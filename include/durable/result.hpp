@@ -43,6 +43,7 @@ struct Error {
     std::string message;
     std::string operation;      // the call that failed: "ack_orchestration_item"
     std::string failure_kind{}; // of orchestration_failed: Failure::kind, "PaymentDeclined"
+    std::string activity{};     // of orchestration_failed: Failure::activity, "ChargeCard"
 
     // True when repeating the very same call may succeed.
     [[nodiscard]] bool retryable() const noexcept { return code == ErrorCode::unavailable; }
@@ -64,7 +65,8 @@ fail(ErrorCode code, std::string message, std::string operation = {}) {
 // Kinds of failures that the library itself makes. Users' own kinds are any other words.
 namespace failure_kind {
 inline constexpr std::string_view activity_failed = "ActivityFailed"; // threw without a kind
-inline constexpr std::string_view orchestration_failed = "OrchestrationFailed"; // of a child
+// An orchestration that threw without a kind, or that the library ended.
+inline constexpr std::string_view orchestration_failed = "OrchestrationFailed";
 inline constexpr std::string_view panicked = "Panicked"; // an exception nobody expected
 inline constexpr std::string_view cancelled = "Cancelled";
 inline constexpr std::string_view timed_out = "TimedOut";
@@ -78,6 +80,8 @@ struct Failure {
     std::string kind;    // stable, for code: "PaymentDeclined"
     std::string message; // for people
     bool retryable = false;
+    // The activity that failed, here or in a child that did not catch it. Empty: none did.
+    std::string activity{};
 
     bool operator==(const Failure&) const = default;
 };

@@ -126,6 +126,8 @@ struct StepRequest {
     std::string_view input;
     std::string_view tag;
     std::string_view session;
+    std::uint64_t call_id = 0; // of a retry: the step of the first attempt
+    std::uint32_t attempt = 1; // of the call
     std::string_view child_id; // empty: derived from the parent
     std::string_view version;  // empty: the newest
     ChildPolicy child_policy = ChildPolicy::cancel;

@@ -37,11 +37,12 @@ struct ContinueAsNew {
     std::string orchestration;
     std::string input;
     std::optional<std::string> version;
-    std::vector<CarriedMessage> carry_forward_events;
+    std::vector<CarriedMessage> carry_forward_events; // unread, of queues; oldest first
     std::optional<std::string> initial_custom_status;
     std::optional<std::string> parent_instance;
     std::optional<std::uint64_t> parent_id;
     std::optional<std::uint64_t> parent_execution_id;
+    std::optional<std::vector<CarriedMessage>> carry_forward_raised; // likewise, of events
     std::string extra;
     bool operator==(const ContinueAsNew&) const = default;
 };
@@ -56,6 +57,9 @@ struct ActivityExecute {
     std::optional<std::string> tag;
     std::string orchestration;         // for the activity's context; absent on the wire when empty
     std::string orchestration_version; // likewise
+    // A retry of a call: the id of the call's first attempt, and which attempt this is (2, 3, ...).
+    std::optional<std::uint64_t> call_id;
+    std::optional<std::uint32_t> call_attempt;
     std::string extra;
     bool operator==(const ActivityExecute&) const = default;
 };

@@ -194,7 +194,8 @@ struct MembersOf<Application> {
     using List = MemberList<ApplicationKindMember,
                             Member<"message", &Application::message>,
                             Member<"retryable", &Application::retryable>,
-                            Member<"failure_kind", &Application::failure_kind, Presence::omitted>>;
+                            Member<"failure_kind", &Application::failure_kind, Presence::omitted>,
+                            Member<"activity", &Application::activity, Presence::omitted>>;
 };
 
 template <>

@@ -20,7 +20,8 @@ struct MembersOf<history::OrchestrationStarted> {
                    Member<"parent_id", &Kind::parent_id, Presence::nullable>,
                    Member<"carry_forward_events", &Kind::carry_forward_events, Presence::omitted>,
                    Member<"initial_custom_status", &Kind::initial_custom_status, Presence::omitted>,
-                   Member<"parent_execution_id", &Kind::parent_execution_id, Presence::omitted>>;
+                   Member<"parent_execution_id", &Kind::parent_execution_id, Presence::omitted>,
+                   Member<"carry_forward_raised", &Kind::carry_forward_raised, Presence::omitted>>;
 };
 
 template <>

@@ -25,15 +25,16 @@ std::string display(const details::Configuration& error) {
 
 std::string display(const details::Application& error) {
     switch (error.kind) {
-    case details::ApplicationKind::cancelled:
-        return "canceled: " + error.reason;
+    case details::ApplicationKind::cancelled: // a message is what went wrong besides
+        return "canceled: " + error.reason + (error.message.empty() ? "" : "; " + error.message);
     case details::ApplicationKind::panicked:
         return "orchestration panicked: " + error.message;
     case details::ApplicationKind::activity_failed:
     case details::ApplicationKind::orchestration_failed:
         break;
     }
-    return error.message;
+    return error.activity.empty() ? error.message
+                                  : "activity '" + error.activity + "' failed: " + error.message;
 }
 
 // Where nothing is known, the sentence ends with the attempts.
@@ -125,6 +126,16 @@ std::string_view kind_of(const ErrorDetails& details) noexcept {
                                   std::string_view{},
                                   failure_kind::poison};
     return kinds[details.index()];
+}
+
+std::string_view activity_of(const ErrorDetails& details) noexcept {
+    if (const auto* application = std::get_if<details::Application>(&details)) {
+        return application->activity;
+    }
+    if (const auto* poison = std::get_if<details::Poison>(&details)) {
+        return poison->activity_name;
+    }
+    return {};
 }
 
 bool retryable(const ErrorDetails& details) noexcept {

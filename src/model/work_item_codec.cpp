@@ -39,22 +39,25 @@ struct MembersOf<work::ContinueAsNew> {
                    Member<"initial_custom_status", &Item::initial_custom_status, Presence::omitted>,
                    Member<"parent_instance", &Item::parent_instance, Presence::omitted>,
                    Member<"parent_id", &Item::parent_id, Presence::omitted>,
-                   Member<"parent_execution_id", &Item::parent_execution_id, Presence::omitted>>;
+                   Member<"parent_execution_id", &Item::parent_execution_id, Presence::omitted>,
+                   Member<"carry_forward_raised", &Item::carry_forward_raised, Presence::omitted>>;
 };
 
 template <>
 struct MembersOf<work::ActivityExecute> {
     using Item = work::ActivityExecute;
-    using List = MemberList<
-        Member<"instance", &Item::instance>,
-        Member<"execution_id", &Item::execution_id>,
-        Member<"id", &Item::id>,
-        Member<"name", &Item::name>,
-        Member<"input", &Item::input>,
-        Member<"session_id", &Item::session_id, Presence::omitted>,
-        Member<"tag", &Item::tag, Presence::omitted>,
-        Member<"orchestration", &Item::orchestration, Presence::omitted>,
-        Member<"orchestration_version", &Item::orchestration_version, Presence::omitted>>;
+    using List =
+        MemberList<Member<"instance", &Item::instance>,
+                   Member<"execution_id", &Item::execution_id>,
+                   Member<"id", &Item::id>,
+                   Member<"name", &Item::name>,
+                   Member<"input", &Item::input>,
+                   Member<"session_id", &Item::session_id, Presence::omitted>,
+                   Member<"tag", &Item::tag, Presence::omitted>,
+                   Member<"orchestration", &Item::orchestration, Presence::omitted>,
+                   Member<"orchestration_version", &Item::orchestration_version, Presence::omitted>,
+                   Member<"call_id", &Item::call_id, Presence::omitted>,
+                   Member<"call_attempt", &Item::call_attempt, Presence::omitted>>;
 };
 
 template <>

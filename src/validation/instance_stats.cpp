@@ -63,10 +63,11 @@ void test_get_instance_stats_carry_forward(Factory& factory) {
     carried.carry_forward_events = {{.name = "inbox", .data = "1"},
                                     {.name = "inbox", .data = "2"},
                                     {.name = "other", .data = "3"}};
+    carried.carry_forward_raised = {{.name = "approved", .data = "yes"}};
     store.take_turn("A", {.metadata = named(), .history_delta = {event(1, carried)}});
 
     const auto stats = stats_of(store);
-    expect_eq(stats.queue_pending_count, 3, "messages carried into the execution count");
+    expect_eq(stats.queue_pending_count, 4, "messages and events carried into it count");
     expect_eq(stats.history_event_count, 1, "as part of one event");
     expect_at_least(stats.history_size_bytes, 1, "events have a size");
     expect_eq(stats.kv_user_key_count, 0, "no keys");

@@ -20,7 +20,8 @@ std::vector<ErrorDetails> failures() {
         details::Configuration{
             .resource = "r", .has_message = true, .message = "m", .extra = later},
         details::Configuration{.resource = "r"},
-        details::Application{.message = "boom", .retryable = true, .failure_kind = "Declined"},
+        details::Application{
+            .message = "boom", .retryable = true, .failure_kind = "Declined", .activity = "Charge"},
         details::Application{
             .kind = details::ApplicationKind::cancelled, .reason = "user", .extra = later},
         details::Poison{.attempt_count = 11,
@@ -55,6 +56,7 @@ std::vector<WorkItem> every_message() {
                             .parent_instance = "P",
                             .parent_id = 7,
                             .parent_execution_id = 4,
+                            .carry_forward_raised = {{{"approved", awkward}, {"approved", ""}}},
                             .extra = later},
         work::ContinueAsNew{.instance = "A", .orchestration = "Bare", .input = "{}"},
         work::ActivityCompleted{
@@ -88,7 +90,8 @@ std::vector<history::Kind> kinds() {
                                       .parent_id = 4,
                                       .carry_forward_events = {{{"inbox", "m1"}, {"inbox", "m2"}}},
                                       .initial_custom_status = "phase-2",
-                                      .parent_execution_id = 9},
+                                      .parent_execution_id = 9,
+                                      .carry_forward_raised = {{{"approved", "yes"}}}},
         history::OrchestrationStarted{.name = "Bare", .version = "1.0.0", .input = ""},
         history::OrchestrationCompleted{.output = awkward},
         history::OrchestrationContinuedAsNew{.input = "{\"n\":2}"},
@@ -205,6 +208,8 @@ void activities_come_out_as_they_went_in(Factory& factory) {
                                      .tag = "gpu",
                                      .orchestration = "Movie",
                                      .orchestration_version = "1.0.0",
+                                     .call_id = 1,
+                                     .call_attempt = 2,
                                      .extra = later};
     const work::ActivityExecute bare{.instance = "A", .execution_id = 1, .name = "Charge"};
     const std::vector<WorkItem> wanted{full, bare, full, bare};

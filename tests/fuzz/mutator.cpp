@@ -32,7 +32,8 @@ constexpr std::array members = {
     R"("location":"",)"sv, R"("tag":null,)"sv, R"("session_id":"s\n",)"sv,
     R"("parent_execution_id":7,)"sv, R"("parent_id":18446744073709551615,)"sv,
     R"("failure_kind":"k",)"sv, R"("carry_forward_events":[["a","b"]],)"sv,
-    R"("carry_forward_events":null,)"sv, R"("name":"n",)"sv,
+    R"("carry_forward_events":null,)"sv, R"("carry_forward_raised":[["a","b"]],)"sv,
+    R"("call_id":2,)"sv, R"("call_attempt":2,)"sv, R"("activity":"a",)"sv, R"("name":"n",)"sv,
 };
 // clang-format on
 

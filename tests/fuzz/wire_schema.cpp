@@ -31,7 +31,7 @@ constexpr std::string_view common_members =
 constexpr std::array events = std::to_array<Shape>({
     {"OrchestrationStarted",
      "name:s version:s input:s parent_instance:s? parent_id:n? carry_forward_events:p- "
-     "initial_custom_status:s- parent_execution_id:n-"},
+     "initial_custom_status:s- parent_execution_id:n- carry_forward_raised:p-"},
     {"OrchestrationCompleted", "output:s"},
     {"OrchestrationFailed", "details:e"},
     {"ActivityScheduled", "name:s input:s session_id:s- tag:s-"},
@@ -67,7 +67,7 @@ constexpr std::array work_items = std::to_array<Shape>({
      "execution_id:n parent_execution_id:n-"},
     {"ActivityExecute",
      "instance:s execution_id:n id:n name:s input:s session_id:s- tag:s- orchestration:s~ "
-     "orchestration_version:s~"},
+     "orchestration_version:s~ call_id:n- call_attempt:c-"},
     {"ActivityCompleted", "instance:s execution_id:n id:n result:s"},
     {"ActivityFailed", "instance:s execution_id:n id:n details:e"},
     {"TimerFired", "instance:s execution_id:n id:n fire_at_ms:n"},
@@ -77,14 +77,15 @@ constexpr std::array work_items = std::to_array<Shape>({
     {"CancelInstance", "instance:s reason:s"},
     {"ContinueAsNew",
      "instance:s orchestration:s input:s version:s? carry_forward_events:p= "
-     "initial_custom_status:s- parent_instance:s- parent_id:n- parent_execution_id:n-"},
+     "initial_custom_status:s- parent_instance:s- parent_id:n- parent_execution_id:n- "
+     "carry_forward_raised:p-"},
     {"QueueMessage", "instance:s name:s data:s"},
 });
 
 constexpr std::array errors = std::to_array<Shape>({
     {"Infrastructure", "operation:s message:s retryable:b"},
     {"Configuration", "kind:N resource:s message:s?"},
-    {"Application", "kind:K message:s retryable:b failure_kind:s~"},
+    {"Application", "kind:K message:s retryable:b failure_kind:s~ activity:s~"},
     {"Poison", "attempt_count:c max_attempts:c message_type:M message:s cause:s~"},
 });
 

@@ -128,8 +128,8 @@ Result<std::optional<InstanceStats>> stats_of(const Ledger& ledger, const std::s
                             "get_instance_stats");
             }
             const auto* started = std::get_if<history::OrchestrationStarted>(&first->kind);
-            if (started != nullptr && started->carry_forward_events) {
-                stats.queue_pending_count = started->carry_forward_events->size();
+            if (started != nullptr) {
+                stats.queue_pending_count = history::carried_messages(*started);
             }
         }
     }

@@ -130,8 +130,8 @@ Result<std::optional<InstanceStats>> stats_of(Connection& db, const std::string&
                             "stored history does not decode: " + event.error().message);
             }
             const auto* started = std::get_if<history::OrchestrationStarted>(&event->kind);
-            if (started != nullptr && started->carry_forward_events) {
-                stats.queue_pending_count = started->carry_forward_events->size();
+            if (started != nullptr) {
+                stats.queue_pending_count = history::carried_messages(*started);
             }
         }
     }

@@ -31,11 +31,12 @@ ErrorDetails draw_details(Dice& dice) {
 history::Kind draw_kind(Dice& dice, Instant now) {
     switch (dice.below(9)) {
     case 0:
-        return history::OrchestrationStarted{.name = "Orch",
-                                             .version = "1.0.0",
-                                             .input = word(dice, values),
-                                             .carry_forward_events =
-                                                 std::vector<CarriedMessage>(dice.below(3))};
+        return history::OrchestrationStarted{
+            .name = "Orch",
+            .version = "1.0.0",
+            .input = word(dice, values),
+            .carry_forward_events = std::vector<CarriedMessage>(dice.below(3)),
+            .carry_forward_raised = std::vector<CarriedMessage>(dice.below(2))};
     case 1:
         return history::ActivityScheduled{.name = "Work", .input = word(dice, values)};
     case 2:

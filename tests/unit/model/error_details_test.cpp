@@ -51,10 +51,21 @@ TEST(ErrorDetails, AnApplicationErrorShowsWhatTheUserSaid) {
               "orchestration panicked: oops");
 }
 
+TEST(ErrorDetails, AnActivitysErrorShowsWhichItWas) {
+    EXPECT_EQ(display_text(Application{.message = "boom", .activity = "Charge"}),
+              "activity 'Charge' failed: boom");
+    EXPECT_EQ(display_text(Application{.kind = ApplicationKind::orchestration_failed,
+                                       .message = "boom",
+                                       .activity = "Charge"}),
+              "activity 'Charge' failed: boom");
+}
+
 TEST(ErrorDetails, ACancellationShowsItsReasonWithOneL) {
-    EXPECT_EQ(display_text(Application{
-                  .kind = ApplicationKind::cancelled, .reason = "user", .message = "unused"}),
+    EXPECT_EQ(display_text(Application{.kind = ApplicationKind::cancelled, .reason = "user"}),
               "canceled: user");
+    EXPECT_EQ(display_text(Application{
+                  .kind = ApplicationKind::cancelled, .reason = "user", .message = "and more"}),
+              "canceled: user; and more");
 }
 
 TEST(ErrorDetails, APoisonErrorCountsItsAttempts) {
@@ -103,6 +114,15 @@ TEST(ErrorDetails, EachHasAKindForCode) {
     EXPECT_EQ(kind_of(Poison{}), failure_kind::poison);
     EXPECT_EQ(kind_of(Application{.kind = ApplicationKind::cancelled}), failure_kind::cancelled);
     EXPECT_EQ(kind_of(Application{.failure_kind = "PaymentDeclined"}), "PaymentDeclined");
+}
+
+TEST(ErrorDetails, NameTheActivityThatFailed) {
+    EXPECT_EQ(activity_of(Application{.activity = "Charge"}), "Charge");
+    EXPECT_EQ(activity_of(Poison{.kind = PoisonKind::activity, .activity_name = "Charge"}),
+              "Charge");
+    EXPECT_EQ(activity_of(Application{}), "");
+    EXPECT_EQ(activity_of(Infrastructure{}), "");
+    EXPECT_EQ(activity_of(Configuration{}), "");
 }
 
 TEST(ErrorDetails, EachHasACategory) {

@@ -277,8 +277,8 @@ class NaiveProvider final : public Provider, public NaiveAdmin {
             ++stats.history_event_count;
             stats.history_size_bytes += encode(event).value().size();
             const auto* started = std::get_if<history::OrchestrationStarted>(&event.kind);
-            if (event.event_id == 1 && started != nullptr && started->carry_forward_events) {
-                stats.queue_pending_count = started->carry_forward_events->size();
+            if (event.event_id == 1 && started != nullptr) {
+                stats.queue_pending_count = history::carried_messages(*started);
             }
         }
         for (const auto& [key, value] : merged(id)) {
