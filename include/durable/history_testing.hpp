@@ -47,6 +47,10 @@ class HistoryBuilder final {
                             std::string input = "null",
                             std::string version = "1.0.0");
 
+    // What the execution before this one left unread, oldest first.
+    HistoryBuilder& carried_message(std::string queue, std::string data);
+    HistoryBuilder& carried_event(std::string event, std::string data);
+
     // Later events carry a later time.
     HistoryBuilder& pass(Duration time);
 

@@ -13,9 +13,6 @@ struct Limits {
     std::size_t tag_bytes = 256;
     std::size_t kv_keys = 150;
     std::size_t kv_value_bytes = 64UL * 1024;
-    // Unread queue messages that OrchestrationStarted carries into the next execution. What is over
-    // it is not lost: it goes back to the instance's own queue, in order.
-    std::size_t carry_forward_messages = 100;
 };
 
 } // namespace durable

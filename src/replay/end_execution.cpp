@@ -178,6 +178,7 @@ history::OrchestrationStarted started_event(const WorkItem& start, std::string v
         started.parent_id = next->parent_id;
         started.parent_execution_id = next->parent_execution_id;
         started.initial_custom_status = next->initial_custom_status;
+        started.carry_forward_raised = next->carry_forward_raised;
         if (!next->carry_forward_events.empty()) {
             started.carry_forward_events = next->carry_forward_events;
         }

@@ -177,39 +177,18 @@ void Engine::end_continued() {
     history::OrchestrationContinuedAsNew continued{.input = request.input};
     end(std::move(continued), TurnStatus::continued_as_new, std::move(request.input));
     if (!replaying_ && !report_) {
-        send_on(std::move(next));
+        hand_over(std::move(next));
     }
 }
 
-// What the instance was sent and has not read is the next execution's: queue messages travel in its
-// first event, up to a limit; the rest through the instance's own queue, in order of arrival.
-void Engine::send_on(work::ContinueAsNew next) {
-    auto& items = turn_->result.commit.orchestrator_items;
-    std::vector<WorkItem> rest;
+// What the instance was sent and has not read is the next execution's, in order of arrival. Events
+// and queues are carried apart: between two mailboxes order cannot be seen.
+void Engine::hand_over(work::ContinueAsNew next) {
+    turn_->successor = std::move(next);
     if (mailboxes_) {
         for (auto& unread : mailboxes_->unread()) {
-            if (unread.kind == detail::StepKind::event) {
-                rest.emplace_back(work::ExternalRaised{.instance = instance_,
-                                                       .name = std::move(unread.name),
-                                                       .data = std::move(unread.message.data)});
-            } else if (next.carry_forward_events.size() < limits_.carry_forward_messages) {
-                next.carry_forward_events.push_back(
-                    {.name = std::move(unread.name), .data = std::move(unread.message.data)});
-            } else {
-                rest.emplace_back(work::QueueMessage{.instance = instance_,
-                                                     .name = std::move(unread.name),
-                                                     .data = std::move(unread.message.data)});
-            }
+            carry(unread.kind, std::move(unread.name), std::move(unread.message.data));
         }
-    }
-    items.emplace_back(std::move(next));
-    if (!rest.empty()) {
-        turn_->result.counters.requeued += rest.size();
-        remark(LogLevel::info,
-               std::to_string(rest.size()) + " unread messages sent on to the next execution");
-        items.insert(items.end(),
-                     std::make_move_iterator(rest.begin()),
-                     std::make_move_iterator(rest.end()));
     }
 }
 

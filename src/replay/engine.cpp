@@ -248,8 +248,17 @@ TurnResult Engine::finish() {
         lost.log = std::move(turn_->result.log);
         return lost;
     }
-    turn_->result.commit.execution_id = execution_id_;
-    return std::move(turn_->result);
+    auto& result = turn_->result;
+    if (turn_->successor) {
+        if (result.counters.carried > 0) {
+            remark(LogLevel::debug,
+                   std::to_string(result.counters.carried) +
+                       " unread messages are carried into the next execution");
+        }
+        result.commit.orchestrator_items.emplace_back(*std::move(turn_->successor));
+    }
+    result.commit.execution_id = execution_id_;
+    return std::move(result);
 }
 
 std::size_t Engine::memory_bytes() const noexcept {

@@ -137,6 +137,7 @@ class Engine final : public detail::Engine {
                             history::Kind event);
     void second_start(const work::StartOrchestration& item);
     void pass_on(const WorkItem& item);
+    void carry(detail::StepKind kind, std::string name, std::string data);
     void ignore(std::string_view why);
     void append_message(history::Kind kind, std::optional<std::uint64_t> source);
     void apply(const HistoryEvent& event);
@@ -186,7 +187,7 @@ class Engine final : public detail::Engine {
     void end_failed(ErrorDetails details);
     void end_continued();
     void end(history::Kind kind, TurnStatus status, std::string output);
-    void send_on(work::ContinueAsNew next);
+    void hand_over(work::ContinueAsNew next);
     void count_unread();
     [[nodiscard]] ErrorDetails details_of(const std::exception_ptr& thrown) const;
     void cancel_forgotten_steps();

@@ -153,19 +153,34 @@ void Engine::second_start(const work::StartOrchestration& item) {
     ignore("a start of an instance that has started");
 }
 
-// The execution is over, the message was meant for the instance: the next execution gets it.
+// The execution is over. What was meant for the instance is the next execution's, behind what this
+// one left unread. (A cancellation is never left over: it goes before everything else in its batch,
+// and an execution that is cancelled does not continue.)
 void Engine::pass_on(const WorkItem& item) {
-    const bool for_the_instance = std::holds_alternative<work::ExternalRaised>(item) ||
-                                  std::holds_alternative<work::QueueMessage>(item) ||
-                                  std::holds_alternative<work::CancelInstance>(item);
+    const auto* const raised = std::get_if<work::ExternalRaised>(&item);
+    const auto* const queued = std::get_if<work::QueueMessage>(&item);
     if (const auto* start = std::get_if<work::StartOrchestration>(&item)) {
         second_start(*start);
-    } else if (for_the_instance && turn_->result.status == TurnStatus::continued_as_new) {
-        turn_->result.commit.orchestrator_items.push_back(item);
-        ++turn_->result.counters.requeued;
+    } else if (raised != nullptr && turn_->successor) {
+        carry(StepKind::event, raised->name, raised->data);
+    } else if (queued != nullptr && turn_->successor) {
+        carry(StepKind::queue, queued->name, queued->data);
     } else {
         ignore("the execution has ended");
     }
+}
+
+// Into the message that begins the next execution: whatever else comes to the instance, and
+// whenever it came, is taken after it.
+void Engine::carry(StepKind kind, std::string name, std::string data) {
+    auto& next = *turn_->successor;
+    if (kind == StepKind::event && !next.carry_forward_raised) {
+        next.carry_forward_raised.emplace();
+    }
+    auto& messages =
+        kind == StepKind::event ? *next.carry_forward_raised : next.carry_forward_events;
+    messages.push_back({.name = std::move(name), .data = std::move(data)});
+    ++turn_->result.counters.carried;
 }
 
 void Engine::ignore(std::string_view why) {
@@ -235,6 +250,11 @@ void Engine::apply_start(const HistoryEvent& event, const history::Orchestration
     if (started.carry_forward_events) {
         for (const auto& carried : *started.carry_forward_events) {
             arrive(StepKind::queue, carried.name, carried.data);
+        }
+    }
+    if (started.carry_forward_raised) {
+        for (const auto& carried : *started.carry_forward_raised) {
+            arrive(StepKind::event, carried.name, carried.data);
         }
     }
     begin_code(started.input);

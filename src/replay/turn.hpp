@@ -7,6 +7,7 @@
 #include <durable/error_details.hpp>
 #include <durable/history_event.hpp>
 #include <durable/step.hpp>
+#include <durable/work_item.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,9 @@ struct Turn {
     std::vector<Dropped> dropped;
     std::string_view drop_reason = "dropped_future";
     std::optional<ContinueRequest> continuation;
-    std::optional<ErrorDetails> verdict; // the engine's own: a limit was broken
+    std::optional<work::ContinueAsNew> successor; // it has continued: what begins the next one
+    std::optional<ErrorDetails> failure;          // the code has failed: what replay says of it
+    std::optional<ErrorDetails> verdict;          // the engine's own: a limit was broken
 };
 
 } // namespace durable::replay

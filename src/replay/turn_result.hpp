@@ -48,7 +48,7 @@ struct KvRead {
 struct TurnCounters {
     std::uint64_t messages = 0; // became history
     std::uint64_t ignored = 0;  // duplicates, answers for other executions, start of a started one
-    std::uint64_t requeued = 0; // sent on to the next execution through the instance's own queue
+    std::uint64_t carried = 0;  // unread: part of the message that begins the next execution
     std::uint64_t unread = 0;   // discarded because the orchestration ended without reading them
 };
 

@@ -15,6 +15,15 @@ namespace {
 
 constexpr std::string_view instance_name = "history";
 
+void carry(std::optional<std::vector<CarriedMessage>>& messages,
+           std::string name,
+           std::string data) {
+    if (!messages) {
+        messages.emplace();
+    }
+    messages->push_back({.name = std::move(name), .data = std::move(data)});
+}
+
 } // namespace
 
 Result<> replay(const Registry& registry, std::span<const HistoryEvent> history) {
@@ -80,6 +89,18 @@ HistoryBuilder::HistoryBuilder(std::string orchestration, std::string input, std
     add(history::OrchestrationStarted{.name = std::move(orchestration),
                                       .version = std::move(version),
                                       .input = std::move(input)});
+}
+
+HistoryBuilder& HistoryBuilder::carried_message(std::string queue, std::string data) {
+    auto& started = std::get<history::OrchestrationStarted>(events_.front().kind);
+    carry(started.carry_forward_events, std::move(queue), std::move(data));
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::carried_event(std::string event, std::string data) {
+    auto& started = std::get<history::OrchestrationStarted>(events_.front().kind);
+    carry(started.carry_forward_raised, std::move(event), std::move(data));
+    return *this;
 }
 
 HistoryBuilder& HistoryBuilder::pass(Duration time) {

@@ -82,6 +82,63 @@ TEST(SavedHistory, SurvivesTheWayThroughAFile) {
     EXPECT_EQ(broken.error().message.substr(0, 7), "line 9:");
 }
 
+constexpr Orchestration<Text(Text)> relay{"Relay"};
+constexpr Queue<Text> inbox{"Inbox"};
+
+Task<Text> pass_on_unread(Context ctx, Text seen) {
+    if (seen.empty()) {
+        co_return co_await ctx.continue_as_new(relay, "next");
+    }
+    const Text event = co_await ctx.wait_for(go);
+    const Text message = co_await ctx.dequeue(inbox);
+    co_return event + message;
+}
+
+TEST(SavedHistory, BeginsWithWhatTheExecutionBeforeLeftUnread) {
+    Registry registry;
+    registry.add(relay, pass_on_unread);
+    HistoryBuilder history{"Relay", "next"};
+    history.carried_message("Inbox", "message").carried_event("Go", "event, ");
+    history.waiting_for("Go");
+    history.add(history::QueueSubscribed{.name = "Inbox"});
+    history.completed("event, message");
+
+    const auto verdict = replay(registry, history.events());
+
+    EXPECT_TRUE(verdict) << verdict.error().message;
+}
+
+TEST(SavedHistory, OfEveryExecutionOfAnInstanceFitsTheSameCode) {
+    Registry registry;
+    registry.add(relay, pass_on_unread);
+    TestRuntime test{registry};
+    const auto run = test.client().start(relay, "", {.id = "r"}).value();
+    ASSERT_TRUE(test.client().raise("r", go, "event, "));
+    ASSERT_TRUE(test.client().enqueue("r", inbox, "message"));
+    EXPECT_EQ(test.finish(run).value(), "event, message");
+
+    for (const std::uint64_t execution : {1U, 2U}) {
+        const auto history = test.provider()->read_with_execution("r", execution).value();
+        const auto verdict = replay(registry, history);
+        EXPECT_TRUE(verdict) << verdict.error().message;
+    }
+}
+
+TEST(SavedHistory, OfAnIdThatIsNotTextFailsAgainInTheSameWay) {
+    Registry registry;
+    registry.add(hello, [](Context ctx, Text) -> Task<Text> {
+        const bool is_new = ctx.patched("\xff");
+        co_return is_new ? "new" : "old";
+    });
+    TestRuntime test{registry, {.runtime = {.logger = silent_logger()}}};
+    const auto run = test.client().start(hello, "", {.id = "h"}).value();
+    EXPECT_EQ(test.finish(run).error().message, "patched(): the id must be UTF-8 text");
+
+    const auto verdict = replay(registry, test.history("h"));
+
+    EXPECT_TRUE(verdict) << verdict.error().message;
+}
+
 TEST(SavedHistory, OfATestRuntimeFitsTheSameCode) {
     Registry registry;
     registry.add(greet, [](const Text& name) { return "Hello, " + name; });

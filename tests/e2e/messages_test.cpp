@@ -217,8 +217,7 @@ TEST_P(Messages, T13_AThousandBufferedMessagesAreReadInOneTurn) {
     EXPECT_EQ(output("a"), "499500");
 }
 
-TEST_P(Messages, MoreUnreadMessagesThanTheLimitAreCarriedOnAllTheSame) {
-    options.limits.carry_forward_messages = 2;
+TEST_P(Messages, UnreadOnesAreCarriedThroughOneExecutionAfterAnother) {
     registry.add(root, [](Context ctx, Text all) -> Task<Text> {
         const Text next = co_await ctx.dequeue(inbox);
         all += next;

@@ -63,7 +63,7 @@ bool same(const replay::TurnResult& a, const replay::TurnResult& b) {
            std::ranges::equal(a.kv_reads, b.kv_reads, same_read) &&
            std::ranges::equal(a.log, b.log, same_line) &&
            a.counters.messages == b.counters.messages && a.counters.ignored == b.counters.ignored &&
-           a.counters.requeued == b.counters.requeued && a.counters.unread == b.counters.unread;
+           a.counters.carried == b.counters.carried && a.counters.unread == b.counters.unread;
 }
 
 } // namespace

@@ -192,40 +192,126 @@ TEST(ContinueAsNew, T15_AMessageThatNobodyLookedAtIsCarriedOn) {
     EXPECT_EQ(successor(turn).carry_forward_events, (std::vector<CarriedMessage>{{"Q", "m1"}}));
 }
 
-TEST(ContinueAsNew, WhatIsOverTheLimitGoesThroughTheQueueAndIsNotLost) {
-    Limits limits;
-    limits.carry_forward_messages = 2;
-    const auto turn = given(started(), activity("A"))
-                          .with_limits(limits)
-                          .when(continue_when_told,
-                                enqueue("Q", "m1"),
-                                enqueue("Q", "m2"),
-                                enqueue("Q", "m3"),
-                                completion(2, ""));
+TEST(ContinueAsNew, CarriesAnyNumberOfUnreadMessages) {
+    std::vector<WorkItem> messages;
+    std::vector<CarriedMessage> carried;
+    for (int i = 0; i < 1000; ++i) {
+        messages.push_back(enqueue("Q", std::to_string(i)));
+        carried.push_back({.name = "Q", .data = std::to_string(i)});
+    }
+    messages.push_back(completion(2, ""));
 
-    EXPECT_EQ(successor(turn).carry_forward_events.size(), 2u);
-    turn.sends({"ContinueAsNew TestOrch(next)", "QueueMessage Q=m3"});
-    EXPECT_EQ(turn.result().counters.requeued, 1u);
+    const auto turn = given(started(), activity("A")).run(continue_when_told, messages);
+
+    turn.sends({"ContinueAsNew TestOrch(next)"});
+    EXPECT_EQ(successor(turn).carry_forward_events, carried);
+    EXPECT_EQ(turn.result().counters.carried, 1000u);
 }
 
-TEST(ContinueAsNew, UnreadEventsGoThroughTheQueueToo) {
-    given(started(), activity("A"), raised("E", "unread"))
-        .when(continue_when_told, completion(2, ""))
-        .sends({"ContinueAsNew TestOrch(next)", "ExternalRaised E=unread"});
+Task<std::string> wait_for_two(Context ctx, std::string) {
+    const auto first = co_await ctx.wait_for_raw("E");
+    const auto second = co_await ctx.wait_for_raw("E");
+    co_return first + "," + second;
+}
+
+TEST(ContinueAsNew, UnreadEventsAreCarriedOnInOrder) {
+    const auto turn = given(started(), activity("A"), raised("E", "e1"), raised("F", "f1"))
+                          .when(continue_when_told, raise("E", "e2"), completion(2, ""));
+
+    turn.sends({"ContinueAsNew TestOrch(next)"});
+    EXPECT_EQ(successor(turn).carry_forward_raised,
+              (std::vector<CarriedMessage>{{"E", "e1"}, {"F", "f1"}, {"E", "e2"}}));
+    given().as_execution(2).when(wait_for_two, WorkItem{successor(turn)}).completes("e1,e2");
+}
+
+TEST(ContinueAsNew, EventsAndQueueMessagesOfOneNameDoNotMix) {
+    const auto turn = given(started(), activity("A"), raised("N", "event"), queued("N", "message"))
+                          .when(continue_when_told, completion(2, ""));
+
+    given()
+        .as_execution(2)
+        .when(
+            [](Context ctx, std::string) -> Task<std::string> {
+                const auto message = co_await ctx.dequeue_raw("N");
+                const auto event = co_await ctx.wait_for_raw("N");
+                co_return message + "," + event;
+            },
+            WorkItem{successor(turn)})
+        .completes("message,event");
+}
+
+TEST(ContinueAsNew, WithNothingUnreadCarriesNothing) {
+    const auto turn = given(started(), activity("A")).when(continue_when_told, completion(2, ""));
+
+    EXPECT_TRUE(successor(turn).carry_forward_events.empty());
+    EXPECT_EQ(successor(turn).carry_forward_raised, std::nullopt);
+    EXPECT_EQ(turn.result().counters.carried, 0u);
 }
 
 TEST(ContinueAsNew, MessagesThatComeAfterItInTheBatchAreTheNextExecutions) {
-    const auto turn = given(started(), activity("A"))
+    const auto turn = given(started(), activity("A"), queued("Q", "unread"))
                           .when(continue_when_told,
                                 completion(2, ""),
                                 raise("E", "late"),
                                 enqueue("Q", "late"),
                                 completion(2, "stale"));
 
-    turn.continues_as_new("next")
-        .sends({"ContinueAsNew TestOrch(next)", "ExternalRaised E=late", "QueueMessage Q=late"})
-        .ignores(1);
-    EXPECT_EQ(turn.result().counters.requeued, 2u);
+    turn.continues_as_new("next").sends({"ContinueAsNew TestOrch(next)"}).ignores(1);
+    EXPECT_EQ(successor(turn).carry_forward_events,
+              (std::vector<CarriedMessage>{{"Q", "unread"}, {"Q", "late"}}));
+    EXPECT_EQ(successor(turn).carry_forward_raised, (std::vector<CarriedMessage>{{"E", "late"}}));
+    EXPECT_EQ(turn.result().counters.carried, 3u);
+}
+
+// Somebody sent them while the last turn ran: they stand before the successor in the queue.
+TEST(ContinueAsNew, WhatIsCarriedComesBeforeMessagesThatOvertookTheSuccessor) {
+    const auto turn = given(started(), activity("A"), raised("E", "e1"))
+                          .when(continue_when_told, completion(2, ""));
+    given()
+        .as_execution(2)
+        .when(wait_for_two, raise("E", "e2"), WorkItem{successor(turn)})
+        .completes("e1,e2");
+}
+
+TEST(ContinueAsNew, ACancellationBehindItInTheBatchIsStillFirst) {
+    given(started(), activity("A"))
+        .when(continue_when_told, completion(2, ""), cancel("stop"))
+        .is_cancelled("stop")
+        .sends({});
+}
+
+TEST(ContinueAsNew, ACancellationThatOvertookTheSuccessorKeepsItFromRunning) {
+    const auto turn = given(started(), activity("A"), raised("E", "e1"))
+                          .when(continue_when_told, completion(2, ""));
+    given()
+        .as_execution(2)
+        .when(wait_for_two, cancel("stop"), WorkItem{successor(turn)})
+        .is_cancelled("stop")
+        .then({"1 OrchestrationStarted TestOrch(next)",
+               "2 OrchestrationCancelRequested stop",
+               "3 OrchestrationFailed canceled: stop"});
+}
+
+// What continues as new at once, again and again, moves everything along.
+TEST(ContinueAsNew, WhatNobodyReadsIsCarriedThroughManyExecutions) {
+    const Code restless = [](Context ctx, std::string input) -> Task<std::string> {
+        co_return co_await ctx.continue_as_new_raw(input);
+    };
+    WorkItem next = work::ContinueAsNew{.instance = test_instance, .orchestration = "TestOrch"};
+    for (std::uint64_t execution = 2; execution < 12; ++execution) {
+        const auto number = std::to_string(execution);
+        const auto turn = given().as_execution(execution).when(
+            restless, enqueue("Q", number), next, raise("E", number));
+        next = successor(turn);
+    }
+
+    const auto& last = std::get<work::ContinueAsNew>(next);
+    ASSERT_EQ(last.carry_forward_events.size(), 10u);
+    ASSERT_EQ(last.carry_forward_raised.value().size(), 10u);
+    for (std::size_t i = 0; i < 10; ++i) {
+        EXPECT_EQ(last.carry_forward_events[i].data, std::to_string(i + 2));
+        EXPECT_EQ(last.carry_forward_raised.value()[i].data, std::to_string(i + 2));
+    }
 }
 
 TEST(ContinueAsNew, AnswersForTheOldExecutionMeanNothingToTheNext) {

@@ -27,7 +27,6 @@ TEST(Limits, HaveTheDefaultsOfTheReference) {
     EXPECT_EQ(limits.tag_bytes, 256u);
     EXPECT_EQ(limits.kv_keys, 150u);
     EXPECT_EQ(limits.kv_value_bytes, 65'536u);
-    EXPECT_EQ(limits.carry_forward_messages, 100u);
 }
 
 TEST(Limits, ACustomStatusMayBeAsLongAsTheLimit) {

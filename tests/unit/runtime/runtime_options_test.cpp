@@ -27,7 +27,6 @@ TEST(RuntimeOptions, TheDefaultsAreTheDocumentedOnes) {
     EXPECT_EQ(options.limits.kv_keys, 150u);
     EXPECT_EQ(options.limits.kv_value_bytes, 65536u);
     EXPECT_EQ(options.limits.custom_status_bytes, 262144u);
-    EXPECT_EQ(options.limits.carry_forward_messages, 100u);
 }
 
 TEST(RuntimeOptions, AComplaintNamesTheFieldAndItsValue) {
