@@ -7,7 +7,7 @@
 //         return gateway.charge(order, ctx.idempotency_key());
 //     });
 //
-// An activity runs at least once: after a crash it runs again, with a higher attempt. It is asked
+// An activity runs at least once: after a crash it runs again, as another attempt. It is asked
 // to stop when its orchestration no longer wants the result, when another worker took it over, and
 // when the runtime shuts down. A result that comes after that is ignored.
 
@@ -35,11 +35,15 @@ struct ActivityInfo {
     std::string orchestration;
     std::string orchestration_version;
     std::string name;
-    std::uint64_t id = 0;      // the event id of the step in the orchestration's history
-    std::uint32_t attempt = 1; // how often the queue has handed this step out
+    std::uint64_t id = 0; // the event id of the step in the orchestration's history
+    // 1 when the call runs for the first time. Each retry by its RetryPolicy adds one, and so does
+    // each time this step is handed out again, after a crash or a lost lease. Repetitions of the
+    // steps of earlier retries are not known here and not counted.
+    std::uint32_t attempt = 1;
     std::string worker_id;
     std::optional<std::string> session;
     std::optional<std::string> tag;
+    std::uint64_t call_id = 0; // the id of the call's first attempt; 0: this is it
 };
 
 // One per call, on the thread that runs the activity. Helper threads may use it until the activity
@@ -67,8 +71,9 @@ class ActivityContext final {
     [[nodiscard]] std::uint64_t id() const noexcept { return info_.id; }
     [[nodiscard]] std::uint32_t attempt() const noexcept { return info_.attempt; }
 
-    // "order-7/1/4": the same whenever this step is run again, after a crash or a lost lease. Not
-    // for the retries of a RetryPolicy, each a step of its own: give those a key in their input.
+    // "order-7/1/4", instance, execution, first step: one key for one ctx.call, however often it is
+    // run: after a crash, after a lost lease, as a retry of its RetryPolicy. No other call has it,
+    // unless the instance is deleted and another one is started under its id.
     [[nodiscard]] std::string idempotency_key() const;
 
     [[nodiscard]] const std::stop_token& stop_token() const noexcept { return services_.stop; }

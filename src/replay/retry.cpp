@@ -39,15 +39,23 @@ namespace durable::replay {
 
 namespace {
 
-Failure timed_out() {
+Failure timed_out(std::string activity) {
     return {.kind = std::string{failure_kind::timed_out},
             .message = "timeout: activity timed out",
-            .retryable = true};
+            .retryable = true,
+            .activity = std::move(activity)};
 }
 
-Operation<std::string> attempt(Context ctx, const RetryPlan& plan) {
-    return ctx.call_raw(
-        plan.name, plan.input, {.tag = plan.tag, .session = plan.session}, plan.where);
+Operation<std::string> attempt(const RetryPlan& plan, int number) {
+    return Operation<std::string>{
+        plan.engine->schedule({.kind = detail::StepKind::activity,
+                               .name = plan.name,
+                               .input = plan.input,
+                               .tag = plan.tag,
+                               .session = plan.session,
+                               .call_id = plan.call_id,
+                               .attempt = static_cast<std::uint32_t>(number),
+                               .where = plan.where})};
 }
 
 std::string not_positive(std::string_view field, Duration value) {
@@ -115,7 +123,7 @@ Task<Outcome<std::string>> attempts(Context ctx,
             if (in_time) {
                 outcome = *std::move(in_time);
             } else {
-                outcome = std::unexpected{timed_out()};
+                outcome = std::unexpected{timed_out(plan.name)};
             }
         } else {
             auto plain_call = std::move(call).as_result();
@@ -132,7 +140,7 @@ Task<Outcome<std::string>> attempts(Context ctx,
             auto timer = ctx.sleep(pause, plan.where);
             co_await timer;
         }
-        call = attempt(ctx, plan);
+        call = attempt(plan, number + 1);
         limit.reset();
         if (plan.timeout != no_timeout) {
             limit.emplace(ctx.sleep(plan.timeout, plan.where));
@@ -140,12 +148,13 @@ Task<Outcome<std::string>> attempts(Context ctx,
     }
 }
 
-Task<Outcome<std::string>> limited(Task<Outcome<std::string>> work, Operation<void> total_limit) {
+Task<Outcome<std::string>>
+limited(Task<Outcome<std::string>> work, Operation<void> total_limit, std::string activity) {
     auto first = co_await race{std::move(work), std::move(total_limit)};
     if (first.index() == 0) {
         co_return std::get<0>(std::move(first));
     }
-    co_return std::unexpected{timed_out()};
+    co_return std::unexpected{timed_out(std::move(activity))};
 }
 
 void RetrySlot::finished(Waiter& self, detail::Source& loop) noexcept {
@@ -185,9 +194,10 @@ detail::Slot* Engine::schedule_retrying(const detail::StepRequest& request,
     if (options.total_timeout != no_timeout) {
         total.emplace(ctx.sleep(options.total_timeout, request.where));
     }
-    auto loop = attempts(ctx, RetryPlan{request, options}, std::move(first), std::move(limit));
+    auto loop = attempts(
+        ctx, RetryPlan{*this, request, options, first_step}, std::move(first), std::move(limit));
     if (total) {
-        loop = limited(std::move(loop), *std::move(total));
+        loop = limited(std::move(loop), *std::move(total), std::string{request.name});
     }
     ++live_slots_;
     return new RetrySlot{*this, first_step, std::move(loop), request.where};

@@ -9,6 +9,7 @@
 #include <durable/result.hpp>
 #include <durable/task.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -20,8 +21,13 @@ namespace durable::replay {
 // are coroutine parameters.
 class RetryPlan {
  public:
-    RetryPlan(const detail::StepRequest& request, const CallOptions& options)
-        : name{request.name},
+    RetryPlan(detail::Engine& owner,
+              const detail::StepRequest& request,
+              const CallOptions& options,
+              std::uint64_t first_step)
+        : engine{&owner},
+          call_id{first_step},
+          name{request.name},
           input{request.input},
           tag{request.tag},
           session{request.session},
@@ -29,6 +35,8 @@ class RetryPlan {
           timeout{options.timeout},
           where{request.where} {}
 
+    detail::Engine* engine;
+    std::uint64_t call_id; // the step of the first attempt: what all of them have in common
     std::string name;
     std::string input;
     std::string tag;
@@ -46,7 +54,7 @@ class RetryPlan {
                                                   RetryPlan plan,
                                                   Operation<std::string> first,
                                                   std::optional<Operation<void>> first_limit);
-[[nodiscard]] Task<Outcome<std::string>> limited(Task<Outcome<std::string>> work,
-                                                 Operation<void> total_limit);
+[[nodiscard]] Task<Outcome<std::string>>
+limited(Task<Outcome<std::string>> work, Operation<void> total_limit, std::string activity);
 
 } // namespace durable::replay

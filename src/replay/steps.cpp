@@ -30,6 +30,12 @@ std::optional<std::string> unless_empty(std::string_view text) {
     return text.empty() ? std::nullopt : std::optional{std::string{text}};
 }
 
+// What a retry tells its worker. A first attempt has nothing to tell.
+template <class Number>
+std::optional<Number> unless_first(const StepRequest& request, Number number) {
+    return request.call_id == 0 ? std::nullopt : std::optional{number};
+}
+
 std::unique_ptr<Slot> make_slot(Engine& engine, const StepRequest& request) {
     if (request.kind == StepKind::event || request.kind == StepKind::queue) {
         return std::make_unique<WaitSlot>(engine, request.kind, request.name, request.where);
@@ -183,7 +189,9 @@ void Engine::dispatch(const StepRequest& request, const Slot& slot) {
                                   .session_id = unless_empty(request.session),
                                   .tag = unless_empty(request.tag),
                                   .orchestration = handler_->name,
-                                  .orchestration_version = handler_->version_text});
+                                  .orchestration_version = handler_->version_text,
+                                  .call_id = unless_first(request, request.call_id),
+                                  .call_attempt = unless_first(request, request.attempt)});
     } else if (request.kind == StepKind::timer) {
         result.commit.orchestrator_items.emplace_back(
             work::TimerFired{.instance = instance_,

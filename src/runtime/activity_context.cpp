@@ -23,7 +23,7 @@ ActivityContext::~ActivityContext() = default;
 
 std::string ActivityContext::idempotency_key() const {
     return info_.instance + '/' + std::to_string(info_.execution_id) + '/' +
-           std::to_string(info_.id);
+           std::to_string(info_.call_id != 0 ? info_.call_id : info_.id);
 }
 
 bool ActivityContext::sleep(Duration duration) const {

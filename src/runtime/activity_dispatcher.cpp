@@ -6,7 +6,9 @@
 
 #include <durable/codec.hpp>
 
+#include <algorithm>
 #include <exception>
+#include <limits>
 #include <utility>
 
 namespace durable::runtime {
@@ -63,6 +65,13 @@ Failure plain_failure(std::string message) {
     return {.kind = std::string{failure_kind::activity_failed}, .message = std::move(message)};
 }
 
+// Retries of the call before this one, and how often this one was handed out.
+std::uint32_t attempt_of(const WorkLease& lease) {
+    const auto retries = std::max(lease.item.call_attempt.value_or(1), 1U) - 1;
+    const auto most = std::numeric_limits<std::uint32_t>::max();
+    return lease.attempt_count + std::min(retries, most - lease.attempt_count);
+}
+
 ActivityInfo info_of(const WorkLease& lease, const std::string& worker_id) {
     const auto& item = lease.item;
     return {.instance = item.instance,
@@ -71,10 +80,11 @@ ActivityInfo info_of(const WorkLease& lease, const std::string& worker_id) {
             .orchestration_version = item.orchestration_version,
             .name = item.name,
             .id = item.id,
-            .attempt = lease.attempt_count,
+            .attempt = attempt_of(lease),
             .worker_id = worker_id,
             .session = item.session_id,
-            .tag = item.tag};
+            .tag = item.tag,
+            .call_id = item.call_id.value_or(item.id)};
 }
 
 } // namespace

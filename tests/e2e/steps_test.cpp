@@ -145,6 +145,58 @@ TEST_P(Steps, ARetriedActivitySucceedsInTheEnd) {
     EXPECT_EQ(count<history::ActivityScheduled>(history("a")), 3u);
 }
 
+// Calls twice, each with retries: the activity fails twice and then succeeds.
+Task<Text> call_twice(Context ctx, Text) {
+    const CallOptions three_times{.retry = {.max_attempts = 3}};
+    const Text first = co_await ctx.call(work, "1", three_times);
+    const Text second = co_await ctx.call(work, "2", three_times);
+    co_return first + second;
+}
+
+TEST_P(Steps, TheAttemptsOfOneCallShareAnIdempotencyKeyAndTwoCallsNever) {
+    std::vector<Text> keys;
+    std::vector<std::uint32_t> attempts;
+    registry.add(work, [&](ActivityContext& ctx, const Text& input) -> Text {
+        keys.push_back(ctx.idempotency_key());
+        attempts.push_back(ctx.attempt());
+        if (ctx.attempt() < 3) {
+            throw std::runtime_error{"not yet"};
+        }
+        return input;
+    });
+    registry.add(root, call_twice);
+
+    start(root, "", {.id = "a"});
+
+    EXPECT_EQ(output("a"), "12");
+    EXPECT_EQ(attempts, (std::vector<std::uint32_t>{1, 2, 3, 1, 2, 3}));
+    EXPECT_EQ(keys, (std::vector<Text>{"a/1/2", "a/1/2", "a/1/2", "a/1/12", "a/1/12", "a/1/12"}));
+}
+
+TEST_P(Steps, ARetryThatIsHandedOutAgainKeepsTheKeyAndCountsOn) {
+    std::vector<Text> runs;
+    registry.add(work, [&](ActivityContext& ctx, const Text& input) -> Text {
+        runs.push_back(ctx.idempotency_key() + " #" + std::to_string(ctx.attempt()));
+        if (runs.size() == 1) {
+            throw std::runtime_error{"not yet"};
+        }
+        return input;
+    });
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        co_return co_await ctx.call(
+            work, input, {.retry = {.max_attempts = 3, .backoff = Backoff::none}});
+    });
+    start(root, "x", {.id = "a"});
+    ASSERT_TRUE(runtime().run_turn());
+    ASSERT_TRUE(runtime().run_activity());
+    ASSERT_TRUE(runtime().run_turn());                                  // schedules the retry
+    ASSERT_TRUE(store->fetch_work_item({.lock_timeout = 30s}).value()); // whose worker dies
+    runtime().advance(30s);
+
+    EXPECT_EQ(output("a"), "x");
+    EXPECT_EQ(runs, (std::vector<Text>{"a/1/2 #1", "a/1/2 #3"}));
+}
+
 TEST_P(Steps, ExhaustedRetriesGiveTheLastFailure) {
     int runs = 0;
     registry.add(work, [&](const Text&) -> Text {

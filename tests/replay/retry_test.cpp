@@ -45,6 +45,45 @@ TEST(Retry, PausesAfterAFailureAndTriesAgain) {
               "Activity 'A' attempt 1/3 failed: once. Retrying...");
 }
 
+const work::ActivityExecute& worker_item(const Then& turn, std::size_t index) {
+    return std::get<work::ActivityExecute>(turn.result().commit.worker_items.at(index));
+}
+
+TEST(Retry, EveryAttemptNamesTheFirstOfItsCall) {
+    const auto begun = fresh(call_three_times);
+    EXPECT_EQ(worker_item(begun, 0).call_id, std::nullopt); // it is the first
+    EXPECT_EQ(worker_item(begun, 0).call_attempt, std::nullopt);
+
+    const auto turn = given(started(), activity("A", "in"))
+                          .when(call_three_times,
+                                failure(2, application("first")),
+                                timer_fires(4),
+                                failure(6, application("second")),
+                                timer_fires(8));
+
+    turn.runs_on().gives_to_workers({"ActivityExecute#6 A(in)", "ActivityExecute#10 A(in)"});
+    EXPECT_EQ(worker_item(turn, 0).call_id, 2u);
+    EXPECT_EQ(worker_item(turn, 0).call_attempt, 2u);
+    EXPECT_EQ(worker_item(turn, 1).call_id, 2u);
+    EXPECT_EQ(worker_item(turn, 1).call_attempt, 3u);
+}
+
+TEST(Retry, AnAttemptAfterAReplayStillNamesTheFirst) {
+    const auto turn = given(started(),
+                            activity("A", "in"),
+                            failed(2, "first"),
+                            timer(),
+                            fired(4),
+                            activity("A", "in"),
+                            failed(6, "second"),
+                            timer())
+                          .when(call_three_times, timer_fires(8));
+
+    turn.runs_on().gives_to_workers({"ActivityExecute#10 A(in)"});
+    EXPECT_EQ(worker_item(turn, 0).call_id, 2u);
+    EXPECT_EQ(worker_item(turn, 0).call_attempt, 3u);
+}
+
 TEST(Retry, GivesUpWithTheLastFailure) {
     given(started(), activity("A", "in"))
         .when(call_three_times,
@@ -150,7 +189,7 @@ TEST(Timeout, T20_AResultInTimeCancelsTheTimer) {
 TEST(Timeout, CancelsTheActivityAndFailsTheCall) {
     given(started(), activity("A"), timer())
         .when(call_in_time, timer_fires(3))
-        .fails("timeout: activity timed out")
+        .fails("activity 'A' failed: timeout: activity timed out")
         .cancels_activities({2});
 }
 
@@ -189,12 +228,12 @@ Task<std::string> call_with_total(Context ctx, std::string) {
 TEST(TotalTimeout, EndsTheAttemptsAndTheirPauses) {
     given(started(), activity("A"), timer())
         .when(call_with_total, failure(2, application("once")), timer_fires(3))
-        .fails("timeout: activity timed out")
+        .fails("activity 'A' failed: timeout: activity timed out")
         .then({"4 ActivityFailed <-2 once",
                "5 TimerCreated",
                "6 TimerFired <-3",
                "7 TimerCancelRequested <-5 dropped_future",
-               "8 OrchestrationFailed timeout: activity timed out"});
+               "8 OrchestrationFailed activity 'A' failed: timeout: activity timed out"});
 }
 
 TEST(TotalTimeout, IsCancelledWhenTheCallSucceeds) {
