@@ -123,7 +123,8 @@ class Context {
     // ---- Lifetime
 
     // Registers a compensation: if this orchestration fails or is cancelled, the registered
-    // activities run, newest first, before the failure is recorded.
+    // activities run, newest first, before the failure is recorded. One that fails is told behind
+    // that failure's text.
     template <class R, class In>
     void on_failure(const Activity<R(In)>& undo,
                     const std::type_identity_t<In>& input,

@@ -21,7 +21,8 @@ bool is_cancellation(const ErrorDetails& details) noexcept {
 
 // Undoes what the orchestration did, newest first. One that fails is reported, and the others still
 // run: they are independent.
-Task<void> compensate(Context ctx, std::vector<Compensation> compensations) {
+Task<void>
+compensate(Context ctx, std::vector<Compensation> compensations, std::string* undo_failures) {
     while (!compensations.empty()) {
         const Compensation undo = std::move(compensations.back());
         compensations.pop_back();
@@ -31,9 +32,10 @@ Task<void> compensate(Context ctx, std::vector<Compensation> compensations) {
         auto call = ctx.call_raw(undo.name, undo.input, options, undo.where).as_result();
         const auto outcome = co_await call;
         if (!outcome) {
-            ctx.log(LogLevel::error,
-                    "compensation '" + undo.name + "' failed: " + outcome.error().message,
-                    undo.where);
+            const auto sentence =
+                "compensation '" + undo.name + "' failed: " + outcome.error().message;
+            ctx.log(LogLevel::error, sentence, undo.where);
+            *undo_failures += (undo_failures->empty() ? "" : "; ") + sentence;
         }
     }
 }
@@ -58,7 +60,7 @@ void Engine::conclude() {
         failure = details_of(std::current_exception());
     }
     if (rare_ && rare_->failure) {
-        end_failed(*rare_->failure);
+        end_failed(with_note(*rare_->failure, rare_->undo_failures));
     } else if (failure) {
         fail_with(*std::move(failure));
     } else if (turn_->continuation) {
@@ -91,8 +93,9 @@ void Engine::fail_with(ErrorDetails details) {
     close_code(is_cancellation(details) ? "orchestration_terminal_cancelled"
                                         : "orchestration_terminal_failed");
     if (rare_ && rare_->failure) { // while compensating: what failed first counts
-        remark(LogLevel::error, "compensation stopped: " + display_text(details));
-        end_failed(*rare_->failure);
+        const auto sentence = "compensation stopped: " + display_text(details);
+        remark(LogLevel::error, sentence);
+        end_failed(with_note(with_note(*rare_->failure, rare_->undo_failures), sentence));
         return;
     }
     if (!rare_ || rare_->compensations.empty()) {
@@ -100,8 +103,9 @@ void Engine::fail_with(ErrorDetails details) {
         return;
     }
     rare_->failure = std::move(details);
-    root_ = detail::RootTask{compensate(Context{*this}, std::move(rare_->compensations)),
-                             &take_nothing};
+    root_ = detail::RootTask{
+        compensate(Context{*this}, std::move(rare_->compensations), &rare_->undo_failures),
+        &take_nothing};
     root_.start();
 }
 

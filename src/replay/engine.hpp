@@ -59,7 +59,8 @@ struct RareState {
     std::map<std::string, bool, std::less<>> patches;
     std::vector<std::pair<Failure, ErrorDetails>> system_failures; // delivered to the code
     std::optional<ErrorDetails> failure;                           // why the compensations run
-    std::string lost_wait; // somebody waited for what was dropped, and will never be told
+    std::string undo_failures; // of these compensations, for the record
+    std::string lost_wait;     // somebody waited for what was dropped, and will never be told
 };
 
 class Engine final : public detail::Engine {

@@ -49,6 +49,27 @@ ErrorDetails to_details(const Failure& failure) {
     return error;
 }
 
+ErrorDetails with_note(ErrorDetails details, const std::string& note) {
+    if (note.empty()) {
+        return details;
+    }
+    const auto add = [&](std::string& text) { text += (text.empty() ? "" : "; ") + note; };
+    if (auto* const infrastructure = std::get_if<details::Infrastructure>(&details)) {
+        add(infrastructure->message);
+    } else if (auto* const configuration = std::get_if<details::Configuration>(&details)) {
+        if (!std::exchange(configuration->has_message, true)) {
+            configuration->message = "in " + configuration->resource;
+        }
+        add(configuration->message);
+    } else if (auto* const application = std::get_if<Application>(&details)) {
+        add(application->message);
+    } else if (auto* const poison = std::get_if<details::Poison>(&details)) {
+        add(poison->kind == details::PoisonKind::failed_deserialization ? poison->error
+                                                                        : poison->cause);
+    }
+    return details;
+}
+
 ErrorDetails orchestration_failed(std::string message) {
     return Application{.kind = ApplicationKind::orchestration_failed,
                        .message = std::move(message)};

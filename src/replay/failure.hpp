@@ -7,6 +7,7 @@
 #include <durable/result.hpp>
 
 #include <exception>
+#include <string>
 
 namespace durable::replay {
 
@@ -18,6 +19,9 @@ namespace durable::replay {
 // orchestration's own failure, anything else is a panic with the exception's text.
 [[nodiscard]] ErrorDetails to_details(const std::exception_ptr& thrown);
 [[nodiscard]] ErrorDetails to_details(const Failure& failure);
+
+// The same failure, with a note for people behind its text. An empty note changes nothing.
+[[nodiscard]] ErrorDetails with_note(ErrorDetails details, const std::string& note);
 
 [[nodiscard]] ErrorDetails orchestration_failed(std::string message);
 [[nodiscard]] ErrorDetails cancelled(std::string reason);

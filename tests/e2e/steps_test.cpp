@@ -122,6 +122,25 @@ TEST_P(Steps, CompensationsRunInReverseOrderAfterAFailure) {
     EXPECT_EQ(calls, (std::vector<Text>{"flight", "hotel", "charge", "undo hotel", "undo flight"}));
 }
 
+TEST_P(Steps, ACompensationThatFailsIsToldInTheFailure) {
+    registry.add(work, [](const Text&) -> Text {
+        throw OperationFailed{{.kind = "Declined", .message = "no money"}};
+    });
+    registry.add(fallback, [](const Text&) -> Text { throw std::runtime_error{"nobody answers"}; });
+    registry.add(root, [](Context ctx, Text) -> Task<Text> {
+        ctx.on_failure(fallback, "it");
+        co_return co_await ctx.call(work, "charge");
+    });
+
+    start(root, "", {.id = "a"});
+
+    EXPECT_EQ(failure("a"),
+              "activity 'Work' failed: no money; compensation 'Fallback' failed: nobody answers");
+    const auto error = client.attach(root, "a").wait(0s).error();
+    EXPECT_EQ(error.failure_kind, "Declined");
+    EXPECT_EQ(error.activity, "Work");
+}
+
 // ---- Retries
 
 TEST_P(Steps, ARetriedActivitySucceedsInTheEnd) {

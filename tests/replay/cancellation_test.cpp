@@ -168,6 +168,66 @@ TEST(Compensation, GoesOnWhenOneOfThemFails) {
     EXPECT_EQ(turn.result().log.at(0).message, "compensation 'CancelHotel' failed: closed");
 }
 
+Task<std::string> undo_twice(Context ctx, std::string) {
+    ctx.on_failure_raw("UndoFirst", "");
+    ctx.on_failure_raw("UndoSecond", "");
+    co_return co_await ctx.call_raw("Charge", "");
+}
+
+TEST(Compensation, EveryOneThatFailsIsToldBehindTheFailureThatKeepsItsKind) {
+    const auto turn = given(started(), activity("Charge"))
+                          .when(undo_twice,
+                                failure(2,
+                                        details::Application{.message = "declined",
+                                                             .retryable = true,
+                                                             .failure_kind = "PaymentDeclined"}),
+                                failure(4, application("closed")),
+                                failure(6, application("gone")));
+
+    turn.fails("declined; compensation 'UndoSecond' failed: closed; "
+               "compensation 'UndoFirst' failed: gone");
+    EXPECT_EQ(kind_of(turn.result().details.value()), "PaymentDeclined");
+    EXPECT_TRUE(retryable(turn.result().details.value()));
+}
+
+TEST(Compensation, OneThatFailsIsToldWhateverTheFailureWas) {
+    const auto text_after = [](const ErrorDetails& details) {
+        return given(started(), activity("Charge"))
+            .when(undo_twice,
+                  failure(2, details),
+                  failure(4, application("closed")),
+                  completion(6, ""))
+            .result()
+            .output;
+    };
+    const std::string note = "compensation 'UndoSecond' failed: closed";
+
+    EXPECT_EQ(text_after(infrastructure("down")), "infrastructure:op: down; " + note);
+    EXPECT_EQ(text_after(details::Configuration{.resource = "Orch"}),
+              "nondeterministic: in Orch; " + note);
+    details::Poison poison{.attempt_count = 11, .max_attempts = 10, .instance = "i"};
+    EXPECT_EQ(text_after(poison), "poison: orchestration i exceeded 11 attempts (max 10): " + note);
+    poison.cause = "it crashed";
+    EXPECT_EQ(text_after(poison),
+              "poison: orchestration i exceeded 11 attempts (max 10): it crashed; " + note);
+    poison.kind = details::PoisonKind::failed_deserialization;
+    poison.error = "not JSON";
+    EXPECT_EQ(text_after(poison),
+              "poison: orchestration i history deserialization failed after 11 attempts (max 10): "
+              "not JSON; " +
+                  note);
+}
+
+TEST(Compensation, OneThatFailsIsToldBehindACancellationThatKeepsItsReason) {
+    const auto turn =
+        given(started(), activity("Charge"))
+            .when(undo_twice, cancel("stop"), failure(5, application("closed")), completion(7, ""));
+
+    turn.is_cancelled("stop; compensation 'UndoSecond' failed: closed");
+    EXPECT_EQ(std::get<details::Application>(turn.result().details.value()).reason, "stop");
+    EXPECT_EQ(kind_of(turn.result().details.value()), failure_kind::cancelled);
+}
+
 TEST(Compensation, AlsoFollowsACancellation) {
     given(started(), activity("BookFlight"), completed(2, "LX"), activity("BookHotel"))
         .when(book_trip, cancel("stop"), completion(7, ""))
