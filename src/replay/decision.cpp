@@ -1,6 +1,9 @@
 #include "replay/decision.hpp"
 
+#include "base/utf8.hpp"
 #include "replay/text.hpp"
+
+#include <durable/result.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,8 +34,7 @@ inline constexpr bool is_message = one_of<Kind,
                                           SubOrchestrationFailed>;
 
 // Long payloads are cut around the place where they begin to differ.
-std::string excerpt(std::string_view text, std::size_t around) {
-    constexpr std::size_t most = 60;
+std::string excerpt(std::string_view text, std::size_t around, std::size_t most = 60) {
     if (text.size() <= most) {
         return '"' + std::string{text} + '"';
     }
@@ -114,10 +116,25 @@ std::string differs(const OrchestrationContinuedAsNew& recorded,
                     const OrchestrationContinuedAsNew& made) {
     return compare("input", recorded.input, made.input);
 }
+// What this code made, as an older engine would have recorded it: that did not say which activity
+// had failed, and not even that it was one.
+OrchestrationFailed as_recorded(OrchestrationFailed made, const OrchestrationFailed& recorded) {
+    auto* const now = std::get_if<details::Application>(&made.details);
+    const auto* const then = std::get_if<details::Application>(&recorded.details);
+    if (now != nullptr && then != nullptr && then->activity.empty()) {
+        now->activity.clear();
+        if (then->failure_kind.empty() && now->failure_kind == failure_kind::activity_failed) {
+            now->failure_kind.clear();
+        }
+    }
+    return made;
+}
 std::string differs(const OrchestrationFailed& recorded, const OrchestrationFailed& made) {
+    const auto comparable = as_recorded(made, recorded);
     return first_of(
-        {compare("category", category(recorded.details), category(made.details)),
-         compare("details", display_text(recorded.details), display_text(made.details))});
+        {compare("category", category(recorded.details), category(comparable.details)),
+         compare("kind", kind_of(recorded.details), kind_of(comparable.details)),
+         compare("details", display_text(recorded.details), display_text(comparable.details))});
 }
 // Timers, status, clearing of all keys, cancellations: that they were made is all that counts.
 template <class Kind>
@@ -137,6 +154,8 @@ std::string subject(const Kind& kind) {
         return " \"" + kind.key + '"';
     } else if constexpr (requires { kind.id; }) {
         return " \"" + kind.id + '"';
+    } else if constexpr (std::is_same_v<Kind, OrchestrationFailed>) {
+        return ' ' + describe(kind.details);
     } else {
         return {};
     }
@@ -160,6 +179,13 @@ std::string difference(const HistoryEvent& recorded, const Decision& made) {
     return std::visit(
         [&]<class Kind>(const Kind& kind) { return differs(kind, std::get<Kind>(made.kind)); },
         recorded.kind);
+}
+
+std::string describe(const ErrorDetails& details) {
+    constexpr std::size_t most = 500;
+    std::string text;
+    utf8::append_one_line(text, display_text(details));
+    return std::string{kind_of(details)} + ' ' + excerpt(text, 0, most);
 }
 
 std::string describe(const history::Kind& kind, std::optional<std::uint64_t> source) {

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <durable/error_details.hpp>
 #include <durable/history_event.hpp>
 
 #include <cstdint>
@@ -25,6 +26,9 @@ struct Decision {
 // and the text of a custom status (the recorded ones count), the version of a child, the time stamp
 // of a KV entry, and ids that the engine derives.
 [[nodiscard]] std::string difference(const HistoryEvent& recorded, const Decision& made);
+
+// `PaymentDeclined "card declined"`: kind and text of a failure.
+[[nodiscard]] std::string describe(const ErrorDetails& details);
 
 // `ActivityScheduled "ChargeCard"`, `TimerCancelRequested of step 4`
 [[nodiscard]] std::string describe(const history::Kind& kind, std::optional<std::uint64_t> source);

@@ -89,9 +89,10 @@ ErrorDetails Engine::details_of(const std::exception_ptr& thrown) const {
 }
 
 void Engine::fail_with(ErrorDetails details) {
-    turn_->continuation.reset();
+    turn_->failure = details;
     close_code(is_cancellation(details) ? "orchestration_terminal_cancelled"
                                         : "orchestration_terminal_failed");
+    turn_->continuation.reset();   // also one that a destructor in the frames has asked for
     if (rare_ && rare_->failure) { // while compensating: what failed first counts
         const auto sentence = "compensation stopped: " + display_text(details);
         remark(LogLevel::error, sentence);

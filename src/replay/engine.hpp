@@ -174,6 +174,7 @@ class Engine final : public detail::Engine {
     void record_dropped();
     void record_drop(const Dropped& dropped);
     void skip_recorded_patches();
+    [[nodiscard]] std::string failed_before(const Decision& made);
     void report(NondeterminismReport report);
     void report_missing(const HistoryEvent& event);
     void report_corrupt(std::uint64_t event_id, std::string what);

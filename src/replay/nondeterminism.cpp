@@ -72,6 +72,9 @@ std::string NondeterminismReport::summary() const {
     } else {
         text += "history has " + or_nothing(expected) + at(expected_location) + "; the code made " +
                 or_nothing(actual) + at(actual_location);
+        if (!failed_before.empty()) {
+            text += ", after it failed: " + failed_before;
+        }
         if (!difference.empty()) {
             text += "; " + difference;
         }
@@ -86,6 +89,9 @@ std::string NondeterminismReport::text() const {
                           : ", event " + std::to_string(event_id) + '\n';
     page += "  history   " + or_nothing(expected) + at(expected_location) + '\n';
     page += "  code      " + or_nothing(actual) + at(actual_location) + '\n';
+    if (!failed_before.empty()) {
+        page += "  failed    " + failed_before + '\n';
+    }
     if (!difference.empty()) {
         page += "  differs   " + difference + '\n';
     }

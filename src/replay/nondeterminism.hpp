@@ -42,6 +42,7 @@ struct NondeterminismReport {
     std::string expected_location; // where that step was made, when the event remembers
     std::string actual;            // what the code did; empty: nothing
     std::string actual_location;   // "checkout.cpp:44"; empty: unknown
+    std::string failed_before;     // how the code failed, when that is why it did this
     std::string difference;        // the first field that differs, both values
     std::string advice;            // what to do about it
 

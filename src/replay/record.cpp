@@ -4,6 +4,7 @@
 #include "replay/text.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -90,6 +91,7 @@ Engine::compare(const Decision& made, const std::source_location& where, std::st
                                                   : NondeterminismKind::extra,
                                .actual = describe(made.kind, made.source),
                                .actual_location = location_text(where),
+                               .failed_before = failed_before(made),
                                .difference = std::move(differs)};
     if (next != nullptr) {
         found.event_id = next->event_id;
@@ -97,6 +99,28 @@ Engine::compare(const Decision& made, const std::source_location& where, std::st
         found.expected_location = next->location;
     }
     report(std::move(found));
+    return {};
+}
+
+// Code that fails first gives up on its steps, and undoes what it did: whoever reads of a step that
+// was cancelled wants to know why.
+std::string Engine::failed_before(const Decision& made) {
+    if (std::holds_alternative<history::OrchestrationFailed>(made.kind)) {
+        return {}; // it tells by itself
+    }
+    if (turn_->failure) {
+        return describe(*turn_->failure);
+    }
+    if (rare_ && rare_->failure) {
+        return describe(*rare_->failure);
+    }
+    if (root_.exists() && root_.ready()) { // it has thrown, and what it held has gone
+        try {
+            static_cast<void>(root_.take()); // the turn is lost: nobody else will ask
+        } catch (...) {
+            return describe(details_of(std::current_exception()));
+        }
+    }
     return {};
 }
 

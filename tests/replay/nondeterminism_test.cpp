@@ -277,6 +277,89 @@ TEST(Nondeterminism, TheReportNamesBothSidesTheirPlacesAndWhatToDo) {
                               "to do     The code of a running instance was changed."});
 }
 
+Task<std::string> throws_at_once(Context, std::string) {
+    throw std::runtime_error{"a new bug,\nin two lines"};
+    co_return "";
+}
+
+TEST(Nondeterminism, TheReportShowsKindAndTextOfAFailureThatIsNew) {
+    given(started(), activity("A"))
+        .when(throws_at_once)
+        .is_nondeterministic(different,
+                             {"history   ActivityScheduled \"A\"",
+                              "code      OrchestrationFailed Panicked \"orchestration panicked: a "
+                              "new bug,\\nin two lines\"\n"});
+}
+
+// It gives up on its steps before it ends: their cancellation alone would explain nothing.
+TEST(Nondeterminism, TheReportShowsTheFailureBehindAStepThatWasGivenUp) {
+    const Code code = [](Context ctx, std::string) -> Task<std::string> {
+        const auto first = ctx.call_raw("A", "");
+        throw OperationFailed{{.kind = "Declined", .message = "no money"}};
+        co_return "";
+    };
+    const auto turn = given(started(), activity("A"), activity("B")).when(code);
+
+    turn.is_nondeterministic(different,
+                             {"history   ActivityScheduled \"B\"",
+                              "code      ActivityCancelRequested of step 2",
+                              "failed    Declined \"no money\"\n"});
+    EXPECT_NE(turn.result().nondeterminism->summary().find(
+                  "the code made ActivityCancelRequested of step 2, made at"),
+              std::string::npos);
+    EXPECT_NE(
+        turn.result().nondeterminism->summary().find(", after it failed: Declined \"no money\""),
+        std::string::npos)
+        << turn.result().nondeterminism->summary();
+}
+
+TEST(Nondeterminism, TheReportShowsTheFailureBehindACompensation) {
+    given(started(), activity("A"), completed(2), activity("B"))
+        .when([](Context ctx, std::string) -> Task<std::string> {
+            ctx.on_failure_raw("Undo", "");
+            co_await ctx.call_raw("A", "");
+            throw std::runtime_error{"a new bug"};
+        })
+        .is_nondeterministic(different,
+                             {"code      ActivityScheduled \"Undo\"",
+                              "failed    Panicked \"orchestration panicked: a new bug\""});
+}
+
+TEST(Nondeterminism, AFailureOfAnotherKindIsAnotherEnd) {
+    const auto report = given(started(),
+                              event(history::OrchestrationFailed{details::Application{
+                                  .kind = details::ApplicationKind::orchestration_failed,
+                                  .message = "no money",
+                                  .failure_kind = "Declined"}}))
+                            .verify([](Context, std::string) -> Task<std::string> {
+                                throw OperationFailed{{.kind = "Refused", .message = "no money"}};
+                                co_return "";
+                            });
+
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->expected, "OrchestrationFailed Declined \"no money\"");
+    EXPECT_EQ(report->actual, "OrchestrationFailed Refused \"no money\"");
+    EXPECT_EQ(report->difference, "kind: \"Declined\" / \"Refused\"");
+}
+
+TEST(Determinism, AnEndThatDoesNotSayWhichActivityFailedIsTheSame) {
+    const auto end = [](std::string message) {
+        return event(history::OrchestrationFailed{
+            details::Application{.kind = details::ApplicationKind::orchestration_failed,
+                                 .message = std::move(message)}});
+    };
+    const details::Application failure{.message = "boom", .activity = "ActivityB"};
+    const auto history = given(
+        started(), activity("ActivityB", "input-y"), failed(2, ErrorDetails{failure}), end("boom"));
+    const auto other = given(started(),
+                             activity("ActivityB", "input-y"),
+                             failed(2, ErrorDetails{failure}),
+                             end("another"));
+
+    EXPECT_FALSE(history.verify(one_activity));
+    EXPECT_TRUE(other.verify(one_activity));
+}
+
 TEST(Nondeterminism, TheReportShowsWhereLongInputsBeginToDiffer) {
     given(started(), activity("A", std::string(500, 'x') + "OLD" + std::string(500, 'y')))
         .when([](Context ctx, std::string) -> Task<std::string> {
