@@ -63,6 +63,7 @@ template <class T>
     if (status.failure) {
         error.message = display_text(*status.failure);
         error.failure_kind = kind_of(*status.failure);
+        error.activity = activity_of(*status.failure);
     }
     return std::unexpected{std::move(error)};
 }

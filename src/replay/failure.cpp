@@ -20,9 +20,15 @@ ErrorDetails panicked(std::string message) {
 } // namespace
 
 Failure to_failure(const ErrorDetails& details) {
-    return {.kind = std::string{kind_of(details)},
-            .message = display_text(details),
-            .retryable = retryable(details)};
+    Failure failure{.kind = std::string{kind_of(details)},
+                    .message = display_text(details),
+                    .retryable = retryable(details),
+                    .activity = std::string{activity_of(details)}};
+    const auto* const application = std::get_if<Application>(&details);
+    if (application != nullptr && !application->activity.empty()) {
+        failure.message = application->message; // which activity it was, is said apart
+    }
+    return failure;
 }
 
 ErrorDetails to_details(const std::exception_ptr& thrown) {
@@ -40,10 +46,9 @@ ErrorDetails to_details(const std::exception_ptr& thrown) {
 ErrorDetails to_details(const Failure& failure) {
     Application error{.kind = ApplicationKind::orchestration_failed,
                       .message = printable(failure.message),
-                      .retryable = failure.retryable};
-    // The default kinds say nothing that `kind` does not say already.
-    if (failure.kind != failure_kind::activity_failed &&
-        failure.kind != failure_kind::orchestration_failed) {
+                      .retryable = failure.retryable,
+                      .activity = printable(failure.activity)};
+    if (failure.kind != failure_kind::orchestration_failed) { // which `kind` says already
         error.failure_kind = printable(failure.kind);
     }
     return error;

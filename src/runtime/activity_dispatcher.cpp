@@ -51,10 +51,11 @@ WorkItem failed(const work::ActivityExecute& item, ErrorDetails details) {
 }
 
 // Whatever bytes the text has, the kind must arrive.
-ErrorDetails as_details(const Failure& failure) {
+ErrorDetails as_details(const Failure& failure, const work::ActivityExecute& item) {
     details::Application application{.kind = details::ApplicationKind::activity_failed,
                                      .message = utf8::printable(failure.message),
-                                     .retryable = failure.retryable};
+                                     .retryable = failure.retryable,
+                                     .activity = item.name};
     if (failure.kind != failure_kind::activity_failed) {
         application.failure_kind = utf8::printable(failure.kind);
     }
@@ -250,12 +251,12 @@ Ran ActivityDispatcher::conclude(const Call& call, Outcome<std::string> outcome)
                             {.name = "error", .value = outcome.error().message}});
     }
     const auto completion = succeeded ? completed(item, *std::move(outcome))
-                                      : failed(item, as_details(outcome.error()));
+                                      : failed(item, as_details(outcome.error(), item));
     auto stored = store(call.lease.lock_token, completion);
     if (!stored && stored.error().code == ErrorCode::invalid_argument) {
         // For example text that is not UTF-8: the orchestration must hear of it.
         const auto why = "the result cannot be stored: " + stored.error().message;
-        stored = store(call.lease.lock_token, failed(item, as_details(plain_failure(why))));
+        stored = store(call.lease.lock_token, failed(item, as_details(plain_failure(why), item)));
     }
     if (stored) {
         measure(call, succeeded ? "success" : "app_error");

@@ -133,6 +133,7 @@ void report_end(const Node& node,
                  {{.name = "orchestration", .value = name},
                   {.name = "version", .value = version},
                   {.name = "category", .value = category},
+                  {.name = "kind", .value = kind_of(*result.details)},
                   {.name = "error", .value = display_text(*result.details)}});
 }
 

@@ -16,7 +16,7 @@ constexpr Event<Text> go{"Go"};
 
 // ---- Failures
 
-TEST_P(Steps, AnActivitysExceptionFailsTheOrchestrationWithItsText) {
+TEST_P(Steps, AnActivitysExceptionFailsTheOrchestrationWithItsNameAndText) {
     registry.add(work, [](const Text&) -> Text { throw std::runtime_error{"no gas"}; });
     registry.add(root, [](Context ctx, Text input) -> Task<Text> {
         co_return co_await ctx.call(work, input);
@@ -24,8 +24,60 @@ TEST_P(Steps, AnActivitysExceptionFailsTheOrchestrationWithItsText) {
 
     start(root, "", {.id = "a"});
 
-    EXPECT_EQ(failure("a"), "no gas");
+    EXPECT_EQ(failure("a"), "activity 'Work' failed: no gas");
     EXPECT_EQ(count<history::ActivityFailed>(history("a")), 1u);
+    const auto error = client.attach(root, "a").wait(0s).error();
+    EXPECT_EQ(error.code, ErrorCode::orchestration_failed);
+    EXPECT_EQ(error.failure_kind, failure_kind::activity_failed);
+    EXPECT_EQ(error.activity, "Work");
+    EXPECT_EQ(error.message, "activity 'Work' failed: no gas");
+}
+
+constexpr Orchestration<Text(Text)> middle{"Middle"};
+constexpr Orchestration<Text(Text)> leaf{"Leaf"};
+
+TEST_P(Steps, AnActivitysFailureThatNobodyCatchesReachesTheTopAsItWas) {
+    registry.add(work, [](const Text& kind) -> Text {
+        throw OperationFailed{{.kind = kind, .message = "no money", .retryable = true}};
+    });
+    registry.add(leaf, [](Context ctx, Text kind) -> Task<Text> {
+        co_return co_await ctx.call(work, kind);
+    });
+    registry.add(middle, [](Context ctx, Text kind) -> Task<Text> {
+        co_return co_await ctx.call(leaf, kind);
+    });
+    registry.add(root, [](Context ctx, Text kind) -> Task<Text> {
+        const auto answer = co_await ctx.call(middle, kind).as_result();
+        const auto& failure = answer.error();
+        co_return failure.kind + ", " + failure.message + ", " + failure.activity +
+            (failure.retryable ? ", retryable" : "");
+    });
+    start(root, "Declined", {.id = "a"});
+    start(root, "ActivityFailed", {.id = "b"}); // what any other exception is
+    start(middle, "Declined", {.id = "c"});
+
+    EXPECT_EQ(output("a"), "Declined, no money, Work, retryable");
+    EXPECT_EQ(output("b"), "ActivityFailed, no money, Work, retryable");
+    EXPECT_EQ(failure("c"), "activity 'Work' failed: no money");
+    const auto error = client.attach(middle, "c").wait(0s).error();
+    EXPECT_EQ(error.failure_kind, "Declined");
+    EXPECT_EQ(error.activity, "Work");
+}
+
+TEST_P(Steps, AFailureOfTheOrchestrationsOwnNamesNoActivity) {
+    registry.add(work, [](const Text&) -> Text { throw std::runtime_error{"no gas"}; });
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        const auto result = co_await ctx.call(work, input).as_result();
+        throw OperationFailed{{.kind = "Stranded", .message = "with " + result.error().message}};
+        co_return "";
+    });
+
+    start(root, "", {.id = "a"});
+
+    EXPECT_EQ(failure("a"), "with no gas");
+    const auto error = client.attach(root, "a").wait(0s).error();
+    EXPECT_EQ(error.failure_kind, "Stranded");
+    EXPECT_EQ(error.activity, "");
 }
 
 TEST_P(Steps, AFailureAsAValueLeadsToTheFallback) {
@@ -118,7 +170,7 @@ TEST_P(Steps, CompensationsRunInReverseOrderAfterAFailure) {
 
     start(root, "", {.id = "a"});
 
-    EXPECT_EQ(failure("a"), "declined");
+    EXPECT_EQ(failure("a"), "activity 'Work' failed: declined");
     EXPECT_EQ(calls, (std::vector<Text>{"flight", "hotel", "charge", "undo hotel", "undo flight"}));
 }
 
@@ -228,7 +280,7 @@ TEST_P(Steps, ExhaustedRetriesGiveTheLastFailure) {
 
     start(root, "x", {.id = "a"});
 
-    EXPECT_EQ(failure("a"), "failure 3");
+    EXPECT_EQ(failure("a"), "activity 'Work' failed: failure 3");
     EXPECT_EQ(count<history::TimerCreated>(history("a")), 0u);
 }
 

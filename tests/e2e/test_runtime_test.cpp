@@ -174,8 +174,8 @@ TEST_P(Testing, AContextInAnActivityIsAFailureOfTheActivity) {
     start(root, "x", {.id = "a"});
 
     EXPECT_EQ(failure("a"),
-              "a durable::Context is used outside of its orchestration: on another thread, or "
-              "after the end");
+              "activity 'Work' failed: a durable::Context is used outside of its orchestration: on "
+              "another thread, or after the end");
     escaped.reset();
 }
 
