@@ -137,16 +137,16 @@ bool Engine::patched(std::string_view id, std::source_location where) {
     if (spoiled()) {
         return false;
     }
+    if (!is_utf8(id)) { // on every run: no marker can ever have been recorded
+        give_up("patched(): the id must be UTF-8 text");
+        return false;
+    }
     if (replaying_) {
         skip_recorded_patches();
     }
     auto& patches = rare().patches;
     if (const auto known = patches.find(id); known != patches.end()) {
         return known->second;
-    }
-    if (!replaying_ && !is_utf8(id)) {
-        give_up("patched(): the id must be UTF-8 text");
-        return false;
     }
     // While replaying, a missing marker means that the old code went past here.
     const bool is_new =

@@ -115,6 +115,54 @@ Task<std::string> try_to_catch(Context ctx, std::string) {
     co_return "went on";
 }
 
+// The fixture replays every turn and compares its end: what is refused once is refused again.
+TEST(Refused, TextThatIsNotUtf8InEveryCall) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return ctx.patched("\xff") ? "new" : "old";
+    }).fails("patched(): the id must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_raw("A", "\xff");
+    }).fails("'A': input and options must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_raw("A", "", {.tag = "\xff"});
+    }).fails("'A': input and options must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_raw("A", "", {.retry = {.max_attempts = 2}, .session = "\xff"});
+    }).fails("'A': input and options must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_child_raw("C", "\xff");
+    }).fails("'C': input and options must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return ctx.start_detached_raw("D", "\xff");
+    }).fails("'D': input and options must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.continue_as_new_raw("\xff");
+    }).fails("'TestOrch': input and options must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        ctx.on_failure_raw("U", "\xff");
+        co_return "";
+    }).fails("compensation 'U': 'U': input and options must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        ctx.set_status("\xff");
+        co_return "";
+    }).fails("the custom status must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        ctx.kv().set("\xff", "value");
+        co_return "";
+    }).fails("KV key '\\xff': key and value must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        ctx.kv().clear("\xff");
+        co_return "";
+    }).fails("KV key '\\xff' must be UTF-8 text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        const auto value = co_await ctx.kv().of("other", "\xff");
+        co_return value.value_or("");
+    }).fails("orchestration panicked: kv().of(): instance and key must be UTF-8 text");
+    fresh([](Context, std::string) -> Task<std::string> {
+        co_return "\xff";
+    }).fails("the result of an orchestration must be UTF-8 text");
+}
+
 TEST(Refused, StepsCannotBeCaughtAndCompensationsRun) {
     fresh(try_to_catch).runs_on().gives_to_workers({"ActivityExecute#2 Undo(it)"});
 }
