@@ -53,7 +53,7 @@ template <class T>
         return to_payload(value);
     } catch (const std::exception& error) {
         return fail(ErrorCode::invalid_argument,
-                    "the value has no payload text: " + std::string{error.what()});
+                    "the value has no payload text: " + std::string{text_of(error)});
     }
 }
 

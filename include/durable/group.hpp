@@ -96,7 +96,10 @@ Outcome<typename A::Value> take_settled(A& awaitable) {
         return std::unexpected{failed.failure()};
     } catch (const std::exception& error) {
         return std::unexpected{
-            Failure{.kind = std::string{failure_kind::panicked}, .message = error.what()}};
+            Failure{.kind = std::string{failure_kind::panicked}, .message = text_of(error)}};
+    } catch (...) {
+        return std::unexpected{Failure{.kind = std::string{failure_kind::panicked},
+                                       .message = "an exception that is no std::exception"}};
     }
 }
 

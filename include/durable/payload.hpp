@@ -186,7 +186,7 @@ template <Payload T>
     } catch (const std::exception& error) {
         return std::unexpected{
             Failure{.kind = std::string{failure_kind::bad_payload},
-                    .message = "cannot read the payload: " + std::string{error.what()}}};
+                    .message = "cannot read the payload: " + std::string{detail::text_of(error)}}};
     }
 }
 

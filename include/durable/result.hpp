@@ -102,4 +102,14 @@ class OperationFailed final : public std::exception {
     Failure failure_;
 };
 
+namespace detail {
+
+// Of somebody else's exception: nothing forbids what() to be null.
+[[nodiscard]] inline const char* text_of(const std::exception& error) noexcept {
+    const char* text = error.what();
+    return text != nullptr ? text : "an exception without a text";
+}
+
+} // namespace detail
+
 } // namespace durable

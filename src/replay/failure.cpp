@@ -37,7 +37,7 @@ ErrorDetails to_details(const std::exception_ptr& thrown) {
     } catch (const OperationFailed& failed) {
         return to_details(failed.failure());
     } catch (const std::exception& error) {
-        return panicked(printable(error.what()));
+        return panicked(printable(detail::text_of(error)));
     } catch (...) {
         return panicked("an exception that is no std::exception");
     }

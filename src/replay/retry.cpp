@@ -169,7 +169,7 @@ void RetrySlot::finished(Waiter& self, detail::Source& loop) noexcept {
         }
     } catch (const std::exception& error) {
         slot.failure = std::make_unique<Failure>(
-            Failure{.kind = std::string{failure_kind::panicked}, .message = error.what()});
+            Failure{.kind = std::string{failure_kind::panicked}, .message = detail::text_of(error)});
     }
     make_ready(slot, slot.failure != nullptr);
 }

@@ -211,7 +211,7 @@ Outcome<std::string> ActivityDispatcher::invoke(const Call& call, const Activity
         } catch (const OperationFailed& error) {
             return std::unexpected{error.failure()};
         } catch (const std::exception& error) {
-            return std::unexpected{plain_failure(error.what())};
+            return std::unexpected{plain_failure(detail::text_of(error))};
         } catch (...) {
             return std::unexpected{plain_failure("the activity threw something unknown")};
         }
