@@ -80,7 +80,7 @@ class ActivityContext final {
     [[nodiscard]] bool stop_requested() const noexcept { return services_.stop.stop_requested(); }
 
     // Waits. False, at once, when asked to stop.
-    [[nodiscard]] bool sleep(Duration duration) const;
+    [[nodiscard]] bool sleep(Timespan duration) const;
 
     void log(LogLevel level, std::string_view message) const;
 

@@ -21,11 +21,13 @@
 #include <durable/result.hpp>
 #include <durable/time.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -37,11 +39,26 @@ class Management; // management.hpp
 
 namespace detail {
 
+// "int", in the compiler's words: for messages that nobody stores.
+template <class T>
+[[nodiscard]] constexpr std::string_view type_text() noexcept {
+    std::string_view text = std::source_location::current().function_name();
+    const auto begin = text.find("T = ");
+    if (begin == std::string_view::npos) {
+        return "the type asked for";
+    }
+    text.remove_prefix(begin + 4);
+    return text.substr(0, std::min(text.find(';'), text.rfind(']')));
+}
+
+// Stored bytes that are whole, but no T: whoever asked was wrong about the type.
 template <class T>
 [[nodiscard]] Result<T> read_payload(std::string_view text, std::string_view what) {
     auto value = from_payload<T>(text);
     if (!value) {
-        return fail(ErrorCode::corrupt, std::string{what} + ": " + value.error().message);
+        return fail(ErrorCode::invalid_argument,
+                    misfit(what, text) + std::string{type_text<T>()} + ": " +
+                        value.error().message);
     }
     return *std::move(value);
 }
@@ -54,6 +71,9 @@ template <class T>
     } catch (const std::exception& error) {
         return fail(ErrorCode::invalid_argument,
                     "the value has no payload text: " + std::string{text_of(error)});
+    } catch (...) {
+        return fail(ErrorCode::invalid_argument,
+                    "the value has no payload text: " + std::string{foreign_exception});
     }
 }
 
@@ -80,7 +100,7 @@ struct StartOptions {
     std::string id{};      // empty: a fresh UUID
     std::string version{}; // empty: the newest registered where it begins
     Existing existing = Existing::refuse;
-    Duration delay{}; // how long the start stays hidden; not negative
+    Timespan delay{}; // how long the start stays hidden; not negative
 };
 
 template <class R>
@@ -152,25 +172,26 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
 
     // Waits for the end, also of an instance that has not begun; timed_out otherwise. A limit of
     // zero looks once.
-    [[nodiscard]] Result<OrchestrationStatus> wait(const std::string& id, Duration limit) const;
+    [[nodiscard]] Result<OrchestrationStatus> wait(const std::string& id, Timespan limit) const;
 
     // Waits for a custom status newer than `seen_version`, or for the end.
     [[nodiscard]] Result<OrchestrationStatus>
-    wait_for_status_change(const std::string& id, std::uint64_t seen_version, Duration limit) const;
+    wait_for_status_change(const std::string& id, std::uint64_t seen_version, Timespan limit) const;
 
     // The instance's key-value store, changes of the running execution included.
     [[nodiscard]] Result<std::optional<std::string>> kv(const std::string& id,
                                                         const std::string& key) const;
     [[nodiscard]] Result<std::map<std::string, std::string>> kv_all(const std::string& id) const;
-    template <Payload T>
+    // As a T: invalid_argument, with the text and the type, when it is none.
+    template <class T>
     [[nodiscard]] Result<std::optional<T>> kv(const std::string& id, const std::string& key) const;
 
     // Waits until the key has a value. not_found when the instance ends without it.
     [[nodiscard]] Result<std::string>
-    wait_for_kv(const std::string& id, const std::string& key, Duration limit) const;
-    template <Payload T>
+    wait_for_kv(const std::string& id, const std::string& key, Timespan limit) const;
+    template <class T>
     [[nodiscard]] Result<T>
-    wait_for_kv(const std::string& id, const std::string& key, Duration limit) const;
+    wait_for_kv(const std::string& id, const std::string& key, Timespan limit) const;
 
     [[nodiscard]] Result<std::optional<InstanceStats>> stats(const std::string& id) const;
 
@@ -195,8 +216,8 @@ class Run final {
     [[nodiscard]] const std::string& id() const noexcept { return id_; }
 
     // The result. orchestration_failed, with the failure's kind and text, when there is none to
-    // come; timed_out when it is not there yet; corrupt when its text is no R.
-    [[nodiscard]] Result<R> wait(Duration limit) const;
+    // come; timed_out when it is not there yet; invalid_argument when its text is no R.
+    [[nodiscard]] Result<R> wait(Timespan limit) const;
     [[nodiscard]] Result<OrchestrationStatus> status() const { return client_.status(id_); }
     [[nodiscard]] Result<> cancel(std::string reason) const {
         return client_.cancel(id_, std::move(reason));
@@ -243,8 +264,9 @@ Run<R> Client::attach(const Orchestration<R()>&, std::string id) const {
     return Run<R>{*this, std::move(id)};
 }
 
-template <Payload T>
+template <class T>
 Result<std::optional<T>> Client::kv(const std::string& id, const std::string& key) const {
+    static_assert(detail::check_payload<T>());
     auto text = kv(id, key);
     if (!text) {
         return std::unexpected{std::move(text).error()};
@@ -252,24 +274,25 @@ Result<std::optional<T>> Client::kv(const std::string& id, const std::string& ke
     if (!text->has_value()) {
         return std::optional<T>{};
     }
-    auto value = detail::read_payload<T>(**text, "KV " + key);
+    auto value = detail::read_payload<T>(**text, "KV '" + key + "' of " + id);
     if (!value) {
         return std::unexpected{std::move(value).error()};
     }
     return std::optional<T>{*std::move(value)};
 }
 
-template <Payload T>
-Result<T> Client::wait_for_kv(const std::string& id, const std::string& key, Duration limit) const {
+template <class T>
+Result<T> Client::wait_for_kv(const std::string& id, const std::string& key, Timespan limit) const {
+    static_assert(detail::check_payload<T>());
     auto text = wait_for_kv(id, key, limit);
     if (!text) {
         return std::unexpected{std::move(text).error()};
     }
-    return detail::read_payload<T>(*text, "KV " + key);
+    return detail::read_payload<T>(*text, "KV '" + key + "' of " + id);
 }
 
 template <class R>
-Result<R> Run<R>::wait(Duration limit) const {
+Result<R> Run<R>::wait(Timespan limit) const {
     auto status = client_.wait(id_, limit);
     if (!status) {
         return std::unexpected{std::move(status).error()};

@@ -211,6 +211,20 @@ template <class... As>
     requires(!detail::SomeAwaitables<As...>)
 race(As&&...) -> race<detail::NoAwaitable>;
 
+// A group of one group is no copy of it: without these, all{all{x}} would be all{x}.
+template <class... As>
+all(all<As...>&&) -> all<all<As...>>;
+template <class... As>
+all(all<As...>&) -> all<detail::Borrowed<all<As...>>>;
+template <class... As>
+all_settled(all_settled<As...>&&) -> all_settled<all_settled<As...>>;
+template <class... As>
+all_settled(all_settled<As...>&) -> all_settled<detail::Borrowed<all_settled<As...>>>;
+template <class... As>
+race(race<As...>&&) -> race<race<As...>>;
+template <class... As>
+race(race<As...>&) -> race<detail::Borrowed<race<As...>>>;
+
 template <detail::DurableAwaitable... As>
 all(As&&...) -> all<detail::Operand<As>...>;
 template <detail::AwaitableRange Range>

@@ -92,8 +92,9 @@ class Context {
     void
     call(const Orchestration<R(In)>&, std::type_identity_t<In>&&, ChildOptions = {}) const = delete;
 
-    // Sleeps durably: survives restarts, costs no thread.
-    [[nodiscard]] Operation<void> sleep(Duration duration, Where where = Where::current()) const {
+    // Sleeps durably: survives restarts, costs no thread. Any unit of time; what is longer than a
+    // clock can tell is for ever.
+    [[nodiscard]] Operation<void> sleep(Timespan duration, Where where = Where::current()) const {
         return sleep_until(add_saturating(now(), duration), where);
     }
     [[nodiscard]] Operation<void> sleep_until(Instant moment, Where where = Where::current()) const;
@@ -116,7 +117,7 @@ class Context {
     //     const auto answer = co_await ctx.within(24h, ctx.wait_for(approval));
     template <detail::DurableAwaitable A>
     [[nodiscard]] detail::Within<detail::Operand<A>>
-    within(Duration limit, A&& work, Where where = Where::current()) const {
+    within(Timespan limit, A&& work, Where where = Where::current()) const {
         return detail::Within<detail::Operand<A>>{std::forward<A>(work), sleep(limit, where)};
     }
 

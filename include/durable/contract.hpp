@@ -58,9 +58,13 @@ template <class R, class In>
 class Contract {
     static_assert(!std::is_reference_v<In> && !std::is_const_v<In>,
                   "write the input type of a contract without const and &: it is a value");
-    static_assert(PayloadOrVoid<R>,
+    static_assert(detail::OwnsItsData<R> && detail::OwnsItsData<In>,
+                  "a payload must own its data: write std::string instead of std::string_view and "
+                  "const char*, std::vector instead of std::span");
+    static_assert(!detail::OwnsItsData<R> || PayloadOrVoid<R>,
                   "the result must be a durable::Payload or void: see durable/payload.hpp");
-    static_assert(Payload<In>, "the input must be a durable::Payload: see durable/payload.hpp");
+    static_assert(!detail::OwnsItsData<In> || Payload<In>,
+                  "the input must be a durable::Payload: see durable/payload.hpp");
 
  public:
     using Output = R;
@@ -122,8 +126,10 @@ class Orchestration<R()> final : public detail::Contract<R, Unit> {
 
 // A message from outside: Client::raise sends it, Context::wait_for receives it. Each wait takes
 // one message; a message that comes before its wait is kept.
-template <Payload T = Unit>
+template <class T = Unit>
 class Event final {
+    static_assert(detail::check_payload<T>());
+
  public:
     using Value = T;
     consteval explicit Event(std::string_view name) : name_{name} {}
@@ -135,8 +141,10 @@ class Event final {
 
 // A mailbox: Client::enqueue fills it, Context::dequeue empties it, first in first out. Unread
 // messages move on to the next execution with continue_as_new.
-template <Payload T = Unit>
+template <class T = Unit>
 class Queue final {
+    static_assert(detail::check_payload<T>());
+
  public:
     using Value = T;
     consteval explicit Queue(std::string_view name) : name_{name} {}

@@ -26,7 +26,7 @@ struct Options {
     // which is faster and survives kill -9, but not a power cut.
     Durability durability = Durability::power_loss;
     // How long a message waits for an instance that has not started (P6).
-    Duration unstarted_message_ttl = std::chrono::hours{1};
+    Timespan unstarted_message_ttl = std::chrono::hours{1};
     // Every instance also as a directory of files for people (less, grep, jq) in instances/,
     // written soon after each change: for development and stores of some thousand instances.
     // Without it `durable export` writes the same files on request.

@@ -98,8 +98,8 @@ Outcome<typename A::Value> take_settled(A& awaitable) {
         return std::unexpected{
             Failure{.kind = std::string{failure_kind::panicked}, .message = text_of(error)}};
     } catch (...) {
-        return std::unexpected{Failure{.kind = std::string{failure_kind::panicked},
-                                       .message = "an exception that is no std::exception"}};
+        return std::unexpected{
+            Failure{.kind = std::string{failure_kind::panicked}, .message = foreign_exception}};
     }
 }
 

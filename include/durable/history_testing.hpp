@@ -35,12 +35,17 @@ namespace durable::testing {
 [[nodiscard]] Result<std::vector<HistoryEvent>> parse_history(std::string_view lines);
 [[nodiscard]] Result<std::string> print_history(std::span<const HistoryEvent> history);
 
-// Writes a history by hand, event by event; ids count up from 1. Functions that make a step answer
-// its id, for the answer that comes later.
+// Writes a history by hand; ids count up from 1. The common steps, with their answers, are one line
+// each:
 //
-//     HistoryBuilder history{"Hello", "world"};
-//     const auto call = history.activity_scheduled("Greet", "world");
-//     history.activity_completed(call, "Hello, world!");
+//     const auto history = HistoryBuilder{"Hello", "world"}
+//                              .slept(1h)
+//                              .called("Greet", "world", "Hello, world!")
+//                              .completed("Hello, world!");
+//     EXPECT_TRUE(replay(registry, history.events()));
+//
+// For steps whose answers come in another order, event by event: functions that make a step answer
+// its id.
 class HistoryBuilder final {
  public:
     explicit HistoryBuilder(std::string orchestration,
@@ -52,19 +57,49 @@ class HistoryBuilder final {
     HistoryBuilder& carried_event(std::string event, std::string data);
 
     // Later events carry a later time.
-    HistoryBuilder& pass(Duration time);
+    HistoryBuilder& pass(Timespan time);
+
+    // ---- Steps with their answers
+
+    HistoryBuilder& called(std::string activity, std::string input, std::string result);
+    HistoryBuilder& call_failed(std::string activity, std::string input, Failure failure);
+    HistoryBuilder& slept(Timespan time);
+    HistoryBuilder& received(std::string event, std::string data); // it waits, then the event comes
+    HistoryBuilder& dequeued(std::string queue, std::string data); // likewise
+    HistoryBuilder& called_child(std::string orchestration,
+                                 std::string instance,
+                                 std::string input,
+                                 std::string result);
+    HistoryBuilder& child_call_failed(std::string orchestration,
+                                      std::string instance,
+                                      std::string input,
+                                      Failure failure);
+    HistoryBuilder& kv_set(std::string key, std::string value);
+    HistoryBuilder& status_set(std::string status);
+    HistoryBuilder& cancel_requested(std::string reason);
+
+    // ---- The end
+
+    HistoryBuilder& completed(std::string output);
+    HistoryBuilder& failed(Failure failure);
+    HistoryBuilder& continued_as_new(std::string input);
+
+    // ---- Event by event
 
     std::uint64_t activity_scheduled(std::string name, std::string input);
     void activity_completed(std::uint64_t step, std::string result);
     void activity_failed(std::uint64_t step, std::string message);
-    std::uint64_t timer_created(Duration from_now);
+    void activity_failed(std::uint64_t step, Failure failure);
+    std::uint64_t timer_created(Timespan from_now);
     void timer_fired(std::uint64_t step); // time passes to its moment
     std::uint64_t waiting_for(std::string event);
     void raised(std::string event, std::string data);
+    std::uint64_t waiting_for_message(std::string queue);
+    void enqueued(std::string queue, std::string data);
     std::uint64_t
     child_scheduled(std::string orchestration, std::string instance, std::string input);
     void child_completed(std::uint64_t step, std::string result);
-    void completed(std::string output);
+    void child_failed(std::uint64_t step, Failure failure);
 
     // Anything else.
     std::uint64_t add(history::Kind kind, std::optional<std::uint64_t> answers = std::nullopt);

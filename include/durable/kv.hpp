@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <source_location>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,7 @@
 namespace durable {
 
 // A value read from another instance: std::optional, empty when there is no such key.
-template <Payload T>
+template <class T>
 class KvValue : public std::optional<T> {
  public:
     using std::optional<T>::optional;
@@ -28,16 +29,25 @@ class KvValue : public std::optional<T> {
 template <Payload T>
 struct Codec<KvValue<T>> {
     static std::string encode(const KvValue<T>& value) {
-        return value ? nlohmann::json(to_payload(*value)).dump() : "null";
+        return value ? detail::json_text(to_payload(*value)) : "null";
     }
     static KvValue<T> decode(std::string_view text) {
-        const auto json = nlohmann::json::parse(text);
+        const auto json = detail::parse_json(text);
         if (json.is_null()) {
             return {};
         }
         return Codec<T>::decode(json.template get_ref<const std::string&>());
     }
 };
+
+namespace detail {
+
+[[noreturn]] inline void throw_null_value(std::string_view key) {
+    throw std::invalid_argument{"kv().set(\"" + std::string{key} +
+                                "\"): the value is a null pointer, not a text"};
+}
+
+} // namespace detail
 
 class Kv {
  public:
@@ -49,20 +59,33 @@ class Kv {
     void set(std::string_view key, const T& value, Where where = Where::current()) const {
         engine().kv_set(key, to_payload(value), where);
     }
+    // Text, in whatever it comes: stored as a std::string is.
+    void set(std::string_view key, std::string_view value, Where where = Where::current()) const {
+        engine().kv_set(key, std::string{value}, where);
+    }
+    // Throws std::invalid_argument without a text.
     void set(std::string_view key, const char* value, Where where = Where::current()) const {
+        if (value == nullptr) {
+            detail::throw_null_value(key);
+        }
         engine().kv_set(key, value, where);
+    }
+    void set(std::string_view key, char* value, Where where = Where::current()) const {
+        set(key, static_cast<const char*>(value), where);
     }
 
     // Throws OperationFailed (BadPayload) when the stored text is no T.
-    template <Payload T = std::string>
+    template <class T = std::string>
     [[nodiscard]] std::optional<T> get(std::string_view key) const {
+        static_assert(detail::check_payload<T>());
         const auto* text = engine().kv_find(key);
         if (text == nullptr) {
             return std::nullopt;
         }
         auto value = from_payload<T>(*text);
         if (!value) {
-            value.error().message = "key '" + std::string{key} + "': " + value.error().message;
+            value.error().message = detail::misfit("key '" + std::string{key} + "'", *text) +
+                                    "the type asked for: " + value.error().message;
             throw OperationFailed{std::move(value.error())};
         }
         return *std::move(value);
@@ -84,9 +107,10 @@ class Kv {
     // Reads the KV of another instance, as it is stored when this turn ends. Of the own instance,
     // that is without what this turn has changed: use get().
     //     const auto quota = co_await ctx.kv().of<int>("tenant-7", "quota");
-    template <Payload T = std::string>
+    template <class T = std::string>
     [[nodiscard]] Operation<KvValue<T>>
     of(std::string_view instance, std::string_view key, Where where = Where::current()) const {
+        static_assert(detail::check_payload<T>());
         return Operation<KvValue<T>>{detail::read_kv_of(engine(), instance, key, where)};
     }
 

@@ -12,7 +12,7 @@ namespace durable::memory {
 struct Options {
     std::shared_ptr<Clock> clock{}; // nullptr: the machine's
     // How long a message waits for an instance that has not started (P6).
-    Duration unstarted_message_ttl = std::chrono::hours{1};
+    Timespan unstarted_message_ttl = std::chrono::hours{1};
 };
 
 // Throws std::invalid_argument when an option makes no sense: a mistake in the program.

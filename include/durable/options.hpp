@@ -25,9 +25,9 @@ enum class Backoff : std::uint8_t {
 struct RetryPolicy {
     int max_attempts = 1; // 1: no retry
     Backoff backoff = Backoff::exponential;
-    Duration first_delay = std::chrono::milliseconds{100};
+    Timespan first_delay = std::chrono::milliseconds{100};
     double multiplier = 2.0;
-    Duration max_delay = std::chrono::seconds{30};
+    Timespan max_delay = std::chrono::seconds{30};
     bool only_retryable = false; // give up at the first failure that is not marked retryable
 
     // The wait after the n-th failure, counted from 1.
@@ -39,8 +39,8 @@ inline constexpr Duration no_timeout = Duration::max();
 // Every member has an initialiser, so that {.tag = "gpu"} is no reason for a warning.
 struct CallOptions {
     RetryPolicy retry{};
-    Duration timeout = no_timeout;       // of one attempt; an attempt that times out is retried
-    Duration total_timeout = no_timeout; // of all attempts and the waits between them
+    Timespan timeout = no_timeout;       // of one attempt; an attempt that times out is retried
+    Timespan total_timeout = no_timeout; // of all attempts and the waits between them
     std::string_view tag{};              // which workers: see RuntimeOptions
     std::string_view session{};          // all calls of a session go to one worker
 };

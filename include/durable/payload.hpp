@@ -7,14 +7,18 @@
 // your own, specialise durable::Codec.
 //
 // JSON has no NaN and no infinity: a value that holds one is refused, wherever in it the number is.
+// So is a value, or a text to read, that is nested deeper than max_payload_depth. Types that refer
+// to memory of others (std::string_view, std::span, pointers) are no payloads: see OwnsItsData.
 
 #pragma once
 
+#include <durable/owning.hpp>
 #include <durable/result.hpp>
 
 #include <charconv>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <stdexcept>
@@ -30,6 +34,10 @@
 namespace durable {
 
 using Unit = std::monostate; // the value of something that has none
+
+// Containers inside each other, as JSON: deeper ones would end the process, because writing and
+// comparing them needs the stack.
+inline constexpr std::size_t max_payload_depth = 512;
 
 // JSON text that is handed through as it is. Nobody checks it.
 class RawJson {
@@ -52,32 +60,95 @@ concept JsonConvertible = std::movable<T> && requires(nlohmann::json& json, cons
     json.template get<T>();
 };
 
+// The beginning of a text, for a sentence about it; never half a character.
+[[nodiscard]] inline std::string excerpt(std::string_view text) {
+    constexpr std::size_t most = 64;
+    if (text.size() <= most) {
+        return std::string{text};
+    }
+    auto end = most;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+        --end;
+    }
+    return std::string{text.substr(0, end)} + "...";
+}
+
+// "key 'flag' holds 'maybe', which does not fit ": the type follows.
+[[nodiscard]] inline std::string misfit(std::string_view what, std::string_view text) {
+    return std::string{what} + " holds '" + excerpt(text) + "', which does not fit ";
+}
+
 [[noreturn]] inline void throw_bad_payload(std::string_view expected, std::string_view text) {
-    throw std::invalid_argument{"expected " + std::string{expected} + ", found '" +
-                                std::string{text.substr(0, 64)} + "'"};
+    throw std::invalid_argument{"expected " + std::string{expected} + ", found '" + excerpt(text) +
+                                "'"};
 }
 
 [[noreturn]] inline void throw_not_finite() {
     throw std::invalid_argument{"a number that is not finite (NaN, infinity) has no JSON text"};
 }
 
-// nlohmann-json writes null for such a number, and what is read back would be another value.
-inline void check_finite(const nlohmann::json& json) {
+[[noreturn]] inline void throw_too_deep() {
+    throw std::invalid_argument{"a payload is nested deeper than " +
+                                std::to_string(max_payload_depth) + " levels"};
+}
+
+// nlohmann-json writes null for a number that is not finite, and what is read back would be another
+// value.
+inline void check_writable(const nlohmann::json& json, std::size_t depth = 0) {
     if (json.is_number_float() && !std::isfinite(json.get_ref<const double&>())) {
         throw_not_finite();
     }
     if (json.is_structured()) {
+        if (depth == max_payload_depth) {
+            throw_too_deep();
+        }
         for (const auto& each : json) {
-            check_finite(each);
+            check_writable(each, depth + 1);
         }
     }
 }
 
+[[nodiscard]] inline std::string dumped(const nlohmann::json& json) {
+    check_writable(json);
+    return json.dump();
+}
+
 template <class T>
 [[nodiscard]] std::string json_text(const T& value) {
-    const nlohmann::json json(value);
-    check_finite(json);
-    return json.dump();
+    if constexpr (std::same_as<T, nlohmann::json>) {
+        return dumped(value); // a copy would need the stack before its depth is known
+    } else {
+        return dumped(nlohmann::json(value));
+    }
+}
+
+// By brackets and quotes alone: whether the text is JSON at all is the parser's business.
+inline void check_depth(std::string_view text) {
+    if (text.size() <= max_payload_depth) {
+        return;
+    }
+    std::size_t depth = 0;
+    bool quoted = false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
+        if (quoted) {
+            at += c == '\\' ? 1U : 0U;
+            quoted = c != '"';
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > max_payload_depth) {
+                throw_too_deep();
+            }
+        } else if (c == ']' || c == '}') {
+            depth -= depth > 0 ? 1U : 0U;
+        }
+    }
+}
+
+[[nodiscard]] inline nlohmann::json parse_json(std::string_view text) {
+    check_depth(text);
+    return nlohmann::json::parse(text);
 }
 
 } // namespace detail
@@ -94,7 +165,7 @@ template <detail::JsonConvertible T>
     requires(!std::is_arithmetic_v<T>)
 struct Codec<T> {
     static std::string encode(const T& value) { return detail::json_text(value); }
-    static T decode(std::string_view text) { return nlohmann::json::parse(text).template get<T>(); }
+    static T decode(std::string_view text) { return detail::parse_json(text).template get<T>(); }
 };
 
 // A string is its own text, without quotes: what people and other programs send is what arrives.
@@ -158,20 +229,36 @@ struct Codec<std::optional<T>> {
         return value ? detail::json_text(*value) : "null";
     }
     static std::optional<T> decode(std::string_view text) {
-        const auto json = nlohmann::json::parse(text);
+        const auto json = detail::parse_json(text);
         return json.is_null() ? std::nullopt : std::optional<T>{json.template get<T>()};
     }
 };
 
 // A type that can cross the durable boundary.
 template <class T>
-concept Payload = std::movable<T> && requires(const T& value, std::string_view text) {
-    { Codec<T>::encode(value) } -> std::same_as<std::string>;
-    { Codec<T>::decode(text) } -> std::same_as<T>;
-};
+concept Payload =
+    std::movable<T> && detail::OwnsItsData<T> && requires(const T& value, std::string_view text) {
+        { Codec<T>::encode(value) } -> std::same_as<std::string>;
+        { Codec<T>::decode(text) } -> std::same_as<T>;
+    };
 
 template <class T>
 concept PayloadOrVoid = std::is_void_v<T> || Payload<T>;
+
+namespace detail {
+
+// The same as a sentence, for those who get a type from the user: Event<std::string_view>.
+template <class T>
+consteval bool check_payload() {
+    static_assert(OwnsItsData<T>,
+                  "a payload must own its data: write std::string instead of std::string_view and "
+                  "const char*, std::vector instead of std::span");
+    static_assert(!OwnsItsData<T> || Payload<T>,
+                  "this type is no durable::Payload: see durable/payload.hpp");
+    return true;
+}
+
+} // namespace detail
 
 template <Payload T>
 [[nodiscard]] std::string to_payload(const T& value) {
@@ -187,6 +274,10 @@ template <Payload T>
         return std::unexpected{
             Failure{.kind = std::string{failure_kind::bad_payload},
                     .message = "cannot read the payload: " + std::string{detail::text_of(error)}}};
+    } catch (...) {
+        return std::unexpected{Failure{.kind = std::string{failure_kind::bad_payload},
+                                       .message = "cannot read the payload: " +
+                                                  std::string{detail::foreign_exception}}};
     }
 }
 

@@ -54,6 +54,9 @@ struct QueueDepths { // items not under a live lease, delayed ones included
     std::uint64_t orchestrator_queue = 0;
     std::uint64_t worker_queue = 0;
     std::uint64_t timer_queue = 0; // always 0: timers are delayed messages
+    // When the first item that nobody can fetch now can be: a delay, a timer or a lease ends. A
+    // provider that does not know leaves it empty; tests that skip time then know their own only.
+    std::optional<Instant> next_due{};
 };
 
 // All criteria must hold; the limit is applied last.

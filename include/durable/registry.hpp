@@ -7,8 +7,8 @@
 //
 // New instances get the newest version, or the one that pin() names; an instance that has started
 // keeps its version until it continues as new. Mistakes (a name bound twice, a bad name, a bad
-// version, a null function) are collected, not thrown: Runtime::start refuses to start and lists
-// problems().
+// version, a null function) are collected, not thrown: Runtime::start and TestRuntime refuse to
+// start and list all problems().
 
 #pragma once
 

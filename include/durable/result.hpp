@@ -104,6 +104,8 @@ class OperationFailed final : public std::exception {
 
 namespace detail {
 
+inline constexpr const char* foreign_exception = "an exception that is no std::exception";
+
 // Of somebody else's exception: nothing forbids what() to be null.
 [[nodiscard]] inline const char* text_of(const std::exception& error) noexcept {
     const char* text = error.what();

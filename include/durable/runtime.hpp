@@ -31,15 +31,21 @@ struct ShutdownReport {
     [[nodiscard]] bool clean() const noexcept { return forced == 0 && leaked == 0; }
 };
 
-// An instance that waits for code that fits its history; see NondeterminismPolicy::park.
+enum class ParkReason : std::uint8_t {
+    differs,      // today's code differs from its history; see NondeterminismPolicy::park
+    unregistered, // no such orchestration, or version of it, is in this runtime's registry
+};
+
+// An instance that waits for code. Its status, to clients, is what it was before.
 struct ParkedInstance {
     std::string instance;
     std::uint64_t execution_id = 0;
     std::string orchestration; // "Checkout 1.0.0"
-    std::string report;        // both sides, for a person to read
+    std::string report;        // for a person to read; of code that differs: both sides
     std::uint32_t attempts = 0;
     Instant since;
     Instant next_attempt;
+    ParkReason reason = ParkReason::differs;
 };
 
 class Runtime final {
@@ -63,9 +69,10 @@ class Runtime final {
     // asks the remaining activities to stop; when all of it has, leaves them behind. Leases that
     // are still held are given back without counting an attempt. Returns when no thread of this
     // runtime runs any more, leaked ones excepted. A second call returns the first one's report.
-    ShutdownReport shutdown(Duration timeout);
+    ShutdownReport shutdown(Timespan timeout);
 
-    // This runtime's view: an instance may be parked by one process and run by another.
+    // This runtime's view: an instance may be parked by one process and run by another. Of those
+    // that are not registered here, the newest 1000 that have not gone elsewhere since.
     [[nodiscard]] std::vector<ParkedInstance> parked() const;
 
     // "a1b2c3d4": names this runtime in logs and worker ids.

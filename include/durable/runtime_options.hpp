@@ -21,8 +21,8 @@ namespace durable {
 
 // base, 2 base, 4 base, ... never more than max.
 struct GrowingDelay {
-    Duration base = std::chrono::seconds{1};
-    Duration max = std::chrono::seconds{60};
+    Timespan base = std::chrono::seconds{1};
+    Timespan max = std::chrono::seconds{60};
 
     [[nodiscard]] Duration delay(std::uint32_t attempt) const noexcept; // attempts count from 1
 };
@@ -46,17 +46,17 @@ struct RuntimeOptions {
 
     // ---- Waiting for work
 
-    Duration long_poll_timeout = std::chrono::seconds{30};
+    Timespan long_poll_timeout = std::chrono::seconds{30};
     // For stores that do not wait: the shortest time between two fetches that found nothing.
-    Duration min_poll_interval = std::chrono::milliseconds{100};
+    Timespan min_poll_interval = std::chrono::milliseconds{100};
 
     // ---- Leases. Renewed at half their time, or `buffer` before their end if that is sooner; a
     // buffer that is not shorter than its lease is ignored.
 
-    Duration orchestrator_lock_timeout = std::chrono::seconds{5};
-    Duration orchestrator_lock_renewal_buffer = std::chrono::seconds{2};
-    Duration worker_lock_timeout = std::chrono::seconds{30};
-    Duration worker_lock_renewal_buffer = std::chrono::seconds{5};
+    Timespan orchestrator_lock_timeout = std::chrono::seconds{5};
+    Timespan orchestrator_lock_renewal_buffer = std::chrono::seconds{2};
+    Timespan worker_lock_timeout = std::chrono::seconds{30};
+    Timespan worker_lock_renewal_buffer = std::chrono::seconds{5};
 
     // ---- When things go wrong
 
@@ -67,17 +67,17 @@ struct RuntimeOptions {
     NondeterminismPolicy nondeterminism = NondeterminismPolicy::park;
     GrowingDelay park_backoff{};
     // How long an activity may take to return after it was asked to stop.
-    Duration activity_cancellation_grace_period = std::chrono::seconds{10};
+    Timespan activity_cancellation_grace_period = std::chrono::seconds{10};
     // Which engine versions' histories this runtime replays. nullopt: all up to its own.
     std::optional<VersionRange> supported_replay_versions{};
     Limits limits{};
 
     // ---- Sessions and tags
 
-    Duration session_lock_timeout = std::chrono::seconds{30};
-    Duration session_lock_renewal_buffer = std::chrono::seconds{5};
-    Duration session_idle_timeout = std::chrono::minutes{5};
-    Duration session_cleanup_interval = std::chrono::minutes{5};
+    Timespan session_lock_timeout = std::chrono::seconds{30};
+    Timespan session_lock_renewal_buffer = std::chrono::seconds{5};
+    Timespan session_idle_timeout = std::chrono::minutes{5};
+    Timespan session_cleanup_interval = std::chrono::minutes{5};
     // Distinct sessions whose activities run here at the same time.
     std::size_t max_sessions_per_runtime = 10;
     // Keeps sessions across a restart of this process. nullopt: a new owner at every start.
@@ -88,7 +88,7 @@ struct RuntimeOptions {
 
     std::size_t cache_max_frames = 100'000; // 0: none
     std::size_t cache_max_bytes = 256UL * 1024 * 1024;
-    Duration cache_idle_timeout = std::chrono::minutes{10};
+    Timespan cache_idle_timeout = std::chrono::minutes{10};
     // Replays every turn from the beginning: slow, and finds code that is not deterministic. For
     // tests.
     bool evict_always = false;
@@ -98,12 +98,12 @@ struct RuntimeOptions {
     std::shared_ptr<Logger> logger{};   // nullptr: warnings and errors to stderr
     std::shared_ptr<Metrics> metrics{}; // nullptr: none
     std::shared_ptr<Tracer> tracer{};   // nullptr: none
-    Duration gauge_poll_interval = std::chrono::seconds{60};
+    Timespan gauge_poll_interval = std::chrono::seconds{60};
 
     // ---- The end
 
     // What the destructor of Runtime gives to work that is under way.
-    Duration shutdown_timeout = std::chrono::seconds{10};
+    Timespan shutdown_timeout = std::chrono::seconds{10};
 
     std::shared_ptr<Clock> clock{}; // nullptr: the machine's
 };

@@ -26,9 +26,9 @@ struct Options {
     std::shared_ptr<Clock> clock; // nullptr: the machine's
     Synchronous synchronous = Synchronous::full;
     // How long a message waits for an instance that has not started (P6).
-    Duration unstarted_message_ttl = std::chrono::hours{1};
+    Timespan unstarted_message_ttl = std::chrono::hours{1};
     // How long a call waits while other processes hold the file, before it answers unavailable.
-    Duration busy_timeout = std::chrono::seconds{10};
+    Timespan busy_timeout = std::chrono::seconds{10};
     std::string vfs; // the SQLite VFS to open the file with; empty: the default one
 };
 

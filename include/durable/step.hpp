@@ -222,13 +222,25 @@ class RunQueue {
     void restart() noexcept { stopped_ = false; }
     [[nodiscard]] bool empty() const noexcept { return ready_.empty(); }
     [[nodiscard]] Engine& engine() const noexcept { return engine_; }
+    // How deep the coroutine that runs now is nested; 0: none runs.
+    [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
 
  private:
     Engine& engine_;
     RunQueue* outer_;
+    std::uint32_t depth_ = 0;
     std::vector<PromiseBase*> ready_; // holes (nullptr) are coroutines that were destroyed
     bool stopped_ = false;
 };
+
+// A task that runs because another one waits for it is nested in it. Frames that are nested are
+// destroyed inside each other, on the machine's stack: deeper than this, a task does not begin.
+inline constexpr std::uint32_t max_task_depth = 1000;
+
+// Destroys a frame that does not run. Tasks can be put into each other without being awaited, as
+// deep as memory allows: beyond what tasks that were awaited can reach, the inner ones are
+// destroyed after the outer ones instead of inside them.
+void destroy_nested(PromiseBase& coroutine) noexcept;
 
 // Marks a source ready and tells its waiter.
 void make_ready(Source& source, bool failed) noexcept;
@@ -252,6 +264,7 @@ void free_frame(void* frame, std::size_t bytes) noexcept;
 [[noreturn]] void throw_moved_from();
 [[noreturn]] void throw_outside_of_turn();
 [[noreturn]] void throw_moved_while_awaited();
+[[noreturn]] void throw_nested_too_deep();
 
 // The engine, if one of its turns runs on this thread. Looks at the pointer only: what it points to
 // may be gone.

@@ -2,7 +2,8 @@
 //
 // Lazy: the body starts when the task is awaited, or when start() is called. Single-threaded: a
 // task lives inside one execution and runs in one turn at a time. Destroying an unfinished task
-// cancels what it was waiting for; one that destroys itself ends where it next waits.
+// cancels what it was waiting for; one that destroys itself ends where it next waits. Tasks that
+// await each other may be nested detail::max_task_depth deep; the next one is a std::length_error.
 
 #pragma once
 
@@ -128,7 +129,7 @@ class PromiseBase : public Source, public Waiter {
             if (Waiter::source != nullptr) { // what it waits for is not lost: it goes with it
                 Waiter::source->set_waiter(nullptr);
             }
-            frame_.destroy();
+            destroy_nested(*this);
             return;
         }
         doomed_ = true;
@@ -139,13 +140,18 @@ class PromiseBase : public Source, public Waiter {
 
     // Puts the coroutine on the turn's run queue.
     void start() {
-        if (std::exchange(started_, true)) {
+        if (started_) {
             return;
         }
         auto* const queue = RunQueue::current();
         if (queue == nullptr) {
             throw_outside_of_turn();
         }
+        if (queue->depth() == max_task_depth) {
+            throw_nested_too_deep();
+        }
+        depth_ = queue->depth() + 1;
+        started_ = true;
         queue->push(*this);
     }
 
@@ -167,6 +173,7 @@ class PromiseBase : public Source, public Waiter {
 
  private:
     friend class RunQueue;
+    friend void destroy_nested(PromiseBase& coroutine) noexcept;
 
     static void wake(Waiter& self, Source&) noexcept {
         RunQueue::current()->push(static_cast<PromiseBase&>(self));
@@ -174,6 +181,7 @@ class PromiseBase : public Source, public Waiter {
 
     std::exception_ptr failure_;
     std::uint32_t place_ = 0; // in the run queue
+    std::uint32_t depth_ = 0; // how many tasks are nested here, this one included
     bool queued_ = false;
     bool started_ = false;
     bool running_ = false;

@@ -52,16 +52,18 @@ class TestRuntime final {
     bool run_turn();
     bool run_activity();
 
-    // Everything that can happen without time passing. False: it does not come to rest, see
+    // Everything that can happen without time passing, but for activities that sleep themselves:
+    // an activity's ctx.sleep() moves the clock. False: it does not come to rest, see
     // Options::max_steps.
     bool run_until_idle();
 
-    // The next moment at which a timer fires or a delay ends, as far as known here.
+    // The next moment at which a timer fires, or a delay, a backoff or a lease ends: also what
+    // others have left in the store, if it tells (QueueDepths::next_due).
     [[nodiscard]] std::optional<Instant> next_event() const;
 
     // Lets `by` pass, stopping at every moment in between at which something happens. Throws
     // std::runtime_error when it does not come to rest.
-    void advance(Duration by);
+    void advance(Timespan by);
 
     // Runs, and moves the clock from event to event, until the instance has ended.
     //   timed_out             nothing is left that could happen, `limit` has passed on the clock,
@@ -70,10 +72,10 @@ class TestRuntime final {
     //   orchestration_failed  it, or a child of it, is parked, and this registry will not change:
     //                         the message is the report of what differs
     [[nodiscard]] Result<OrchestrationStatus> finish(const std::string& id,
-                                                     Duration limit = std::chrono::hours{24 * 365});
+                                                     Timespan limit = std::chrono::hours{24 * 365});
     template <class R>
     [[nodiscard]] Result<R> finish(const Run<R>& run,
-                                   Duration limit = std::chrono::hours{24 * 365}) {
+                                   Timespan limit = std::chrono::hours{24 * 365}) {
         auto status = finish(run.id(), limit);
         if (!status) {
             return std::unexpected{std::move(status).error()};

@@ -20,7 +20,7 @@ class ManualClock final : public Clock {
     ~ManualClock() override;
 
     // Time passes: on the wall and for leases alike.
-    void advance(Duration by);
+    void advance(Timespan by);
     // The wall clock is set, as an operator or NTP would; leases do not notice.
     void set_wall(Instant wall);
 

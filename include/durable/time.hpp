@@ -3,13 +3,51 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <ratio>
+#include <utility>
 
 namespace durable {
 
 using Duration = std::chrono::milliseconds;
+
+namespace detail {
+
+template <std::integral Rep, class Period>
+[[nodiscard]] constexpr Duration
+to_duration(const std::chrono::duration<Rep, Period>& other) noexcept {
+    using Ratio = std::ratio_divide<Period, Duration::period>;
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    constexpr auto least = std::numeric_limits<std::int64_t>::min();
+    static_assert(Ratio::den <= most / Ratio::num - 1, "this unit of time is too odd");
+    if (std::cmp_greater(other.count(), most)) {
+        return Duration::max();
+    }
+    const auto count = static_cast<std::int64_t>(other.count());
+    const std::int64_t whole = count / Ratio::den;
+    if (whole >= most / Ratio::num || whole <= least / Ratio::num) {
+        return whole > 0 ? Duration::max() : Duration::min();
+    }
+    const std::int64_t rest = (count % Ratio::den) * Ratio::num;
+    return Duration{whole * Ratio::num + (rest + (rest > 0 ? Ratio::den - 1 : 0)) / Ratio::den};
+}
+
+} // namespace detail
+
+// A Duration that is made of any other: the type of options and parameters. What is too long to
+// count in milliseconds becomes Duration::max(), which means for ever; fractions are rounded up.
+// The conversions of std::chrono overflow: hours::max() would be a moment in the past.
+class Timespan : public Duration {
+ public:
+    constexpr Timespan() noexcept : Duration{Duration::zero()} {}
+    template <std::integral Rep, class Period>
+    constexpr Timespan(const std::chrono::duration<Rep, Period>& other) noexcept // NOLINT(google-*)
+        : Duration{detail::to_duration(other)} {}
+};
 
 // Wall clock: what is stored, compared across processes and shown to people.
 using Instant = std::chrono::sys_time<Duration>;

@@ -41,7 +41,7 @@ ManualClock::ManualClock(Instant start)
 
 ManualClock::~ManualClock() = default;
 
-void ManualClock::advance(Duration by) {
+void ManualClock::advance(Timespan by) {
     {
         const std::scoped_lock lock{sleepers_->mutex};
         wall_.store(add_saturating(wall_.load(), by));

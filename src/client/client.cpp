@@ -192,7 +192,7 @@ Client::send_start(std::string_view name, std::string input, StartOptions option
         start.version = std::move(options.version);
     }
     const auto delay =
-        options.delay > Duration::zero() ? std::optional{options.delay} : std::optional<Duration>{};
+        options.delay > Duration::zero() ? std::optional<Duration>{options.delay} : std::nullopt;
     DURABLE_TRY(provider_->enqueue_for_orchestrator(std::move(start), delay));
     return std::move(options.id);
 }
@@ -231,7 +231,7 @@ Result<OrchestrationStatus> Client::status(const std::string& id) const {
     return to_status(*provider_, id, state);
 }
 
-Result<OrchestrationStatus> Client::wait(const std::string& id, Duration limit) const {
+Result<OrchestrationStatus> Client::wait(const std::string& id, Timespan limit) const {
     const auto ended = [](const InstanceState& state) -> Result<bool> {
         const auto status = run_status(state);
         return status == RunStatus::completed || status == RunStatus::failed;
@@ -244,7 +244,7 @@ Result<OrchestrationStatus> Client::wait(const std::string& id, Duration limit) 
 
 Result<OrchestrationStatus> Client::wait_for_status_change(const std::string& id,
                                                            std::uint64_t seen_version,
-                                                           Duration limit) const {
+                                                           Timespan limit) const {
     const auto changed = [&](const InstanceState& state) -> Result<bool> {
         const auto status = run_status(state);
         return state.custom_status.version > seen_version || status == RunStatus::completed ||
@@ -266,7 +266,7 @@ Result<std::map<std::string, std::string>> Client::kv_all(const std::string& id)
 }
 
 Result<std::string>
-Client::wait_for_kv(const std::string& id, const std::string& key, Duration limit) const {
+Client::wait_for_kv(const std::string& id, const std::string& key, Timespan limit) const {
     std::optional<std::string> value;
     // The state is read first: a value that comes after the read of the key changes the revision.
     const auto present = [&](const InstanceState& state) -> Result<bool> {

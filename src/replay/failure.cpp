@@ -39,7 +39,7 @@ ErrorDetails to_details(const std::exception_ptr& thrown) {
     } catch (const std::exception& error) {
         return panicked(printable(detail::text_of(error)));
     } catch (...) {
-        return panicked("an exception that is no std::exception");
+        return panicked(detail::foreign_exception);
     }
 }
 

@@ -14,13 +14,14 @@ namespace durable {
 
 Duration RetryPolicy::delay_after(int failures) const noexcept {
     const auto count = static_cast<double>(std::max(failures, 1));
-    const auto first = static_cast<double>(std::max(first_delay, Duration::zero()).count());
+    const auto first =
+        static_cast<double>(std::max<Duration>(first_delay, Duration::zero()).count());
     double delay = 0;
     switch (backoff) {
     case Backoff::none:
         return Duration::zero();
     case Backoff::fixed:
-        return std::max(first_delay, Duration::zero());
+        return std::max<Duration>(first_delay, Duration::zero());
     case Backoff::linear:
         delay = first * count;
         break;
@@ -30,7 +31,8 @@ Duration RetryPolicy::delay_after(int failures) const noexcept {
     }
     // Also catches infinity and NaN, which a long series of failures can reach.
     const auto most = static_cast<double>(max_delay.count());
-    return delay >= 0 && delay < most ? Duration{static_cast<Duration::rep>(delay)} : max_delay;
+    return delay >= 0 && delay < most ? Duration{static_cast<Duration::rep>(delay)}
+                                      : Duration{max_delay};
 }
 
 } // namespace durable
@@ -168,8 +170,8 @@ void RetrySlot::finished(Waiter& self, detail::Source& loop) noexcept {
             slot.failure = std::make_unique<Failure>(std::move(outcome.error()));
         }
     } catch (const std::exception& error) {
-        slot.failure = std::make_unique<Failure>(
-            Failure{.kind = std::string{failure_kind::panicked}, .message = detail::text_of(error)});
+        slot.failure = std::make_unique<Failure>(Failure{
+            .kind = std::string{failure_kind::panicked}, .message = detail::text_of(error)});
     }
     make_ready(slot, slot.failure != nullptr);
 }

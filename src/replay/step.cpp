@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace durable::detail {
@@ -13,6 +14,17 @@ namespace {
 
 // One turn runs on a thread at a time; whatever coroutine code runs there belongs to it.
 thread_local RunQueue* current_queue = nullptr;
+
+// Frames that are being destroyed inside each other, and those that must wait for it.
+struct Demolition {
+    std::uint32_t depth = 0;
+    Source* later = nullptr; // a list, by Waiter::source
+};
+thread_local Demolition demolition;
+
+// More than tasks that await each other can reach: those are destroyed as scopes end, and may
+// refer to each other's variables.
+constexpr std::uint32_t deepest_demolition = 2 * max_task_depth;
 
 } // namespace
 
@@ -50,12 +62,33 @@ void RunQueue::drain() {
         if (next != nullptr) {
             next->queued_ = false;
             next->running_ = true;
+            depth_ = next->depth_;
             next->frame_.resume();
+            depth_ = 0;
             next->running_ = false; // it is still there: see destroy_frame()
             if (next->doomed_) {
                 next->destroy_frame();
             }
         }
+    }
+}
+
+void destroy_nested(PromiseBase& coroutine) noexcept {
+    if (demolition.depth == deepest_demolition) {
+        // It waits for nobody any more: the place of what it waits for is free.
+        coroutine.Waiter::source = std::exchange(demolition.later, &coroutine);
+        return;
+    }
+    ++demolition.depth;
+    coroutine.frame_.destroy();
+    if (--demolition.depth > 0) {
+        return;
+    }
+    while (auto* const next = static_cast<PromiseBase*>(demolition.later)) {
+        demolition.later = std::exchange(next->Waiter::source, nullptr);
+        ++demolition.depth;
+        next->frame_.destroy();
+        --demolition.depth;
     }
 }
 
@@ -181,6 +214,11 @@ void throw_outside_of_turn() {
 void throw_moved_while_awaited() {
     throw std::logic_error{"this all, all_settled, race or within is awaited: it cannot be moved "
                            "before that ends"};
+}
+
+void throw_nested_too_deep() {
+    throw std::length_error{"tasks are nested deeper than " + std::to_string(max_task_depth) +
+                            ": does a task await itself without end?"};
 }
 
 Source& checked_source(Source* source) {

@@ -26,7 +26,7 @@ std::string ActivityContext::idempotency_key() const {
            std::to_string(info_.call_id != 0 ? info_.call_id : info_.id);
 }
 
-bool ActivityContext::sleep(Duration duration) const {
+bool ActivityContext::sleep(Timespan duration) const {
     if (services_.sleep) {
         return services_.sleep(duration, services_.stop);
     }

@@ -93,7 +93,7 @@ SteadyInstant Housekeeping::read_gauges() {
     const auto frames = node_.frames.size();
     set(Metric::cached_frames, frames.frames);
     set(Metric::cached_frame_bytes, frames.bytes);
-    set(Metric::parked_orchestrations, node_.parked.size());
+    set(Metric::parked_orchestrations, node_.parked.differing());
     set(Metric::activity_threads, node_.activity_thread_count);
     set(Metric::activity_zombies, node_.activities.zombies());
     auto* admin = node_.client_provider->as_management_capability();

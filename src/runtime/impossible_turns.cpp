@@ -141,7 +141,17 @@ void OrchestrationDispatcher::leave_unregistered(const Turn& turn,
         "no such orchestration is registered here",
         {{.name = "orchestration", .value = what}, {.name = "attempt", .value = attempt}});
     node_.diagnostics.remember(item.instance, "no handler is registered for " + what);
-    give_back(node_, item, node_.options.unregistered_backoff.delay(item.attempt_count), true);
+    const auto now = node_.clock->now();
+    const auto delay = node_.options.unregistered_backoff.delay(item.attempt_count);
+    node_.parked.park({.instance = item.instance,
+                       .execution_id = turn.execution_id,
+                       .orchestration = what,
+                       .report = "no orchestration " + what +
+                                 " is in the registry of this runtime; it is given back for others",
+                       .since = now,
+                       .next_attempt = add_saturating(now, delay),
+                       .reason = ParkReason::unregistered});
+    give_back(node_, item, delay, true);
 }
 
 void OrchestrationDispatcher::leave_incompatible(const OrchestrationItem& item,

@@ -54,6 +54,17 @@ LeaseTiming timing(Duration lock_timeout, Duration buffer) {
 
 } // namespace
 
+Result<> check(const Registry& registry, const RuntimeOptions& options) {
+    std::string problems;
+    for (const auto& problem : registry.problems()) {
+        problems += (problems.empty() ? "" : "; ") + problem;
+    }
+    if (!problems.empty()) {
+        return fail(ErrorCode::invalid_argument, "Registry: " + problems, "Runtime::start");
+    }
+    return validate(options);
+}
+
 Node::Node(std::shared_ptr<Provider> store,
            Registry handlers,
            RuntimeOptions chosen,

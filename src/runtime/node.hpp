@@ -15,6 +15,7 @@
 
 #include <durable/provider.hpp>
 #include <durable/registry.hpp>
+#include <durable/result.hpp>
 #include <durable/runtime_options.hpp>
 #include <durable/time.hpp>
 
@@ -25,6 +26,9 @@
 #include <string>
 
 namespace durable::runtime {
+
+// Why no node can be made of these, all problems of the registry in one sentence.
+[[nodiscard]] Result<> check(const Registry& registry, const RuntimeOptions& options);
 
 struct Node {
     // The options must be valid. `how_to_pause` empty: on the clock.

@@ -1,4 +1,4 @@
-// Instances that wait for code that fits their history, as this runtime knows them.
+// Instances that wait for code, as this runtime knows them.
 
 #pragma once
 
@@ -7,9 +7,12 @@
 #include <durable/runtime.hpp>
 #include <durable/time.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace durable::runtime {
@@ -19,13 +22,20 @@ class ParkingLot {
     // Remembers one more failed attempt; answers how many there were.
     std::uint32_t park(ParkedInstance instance) {
         const MutexLock lock{mutex_};
-        auto& entry = parked_[instance.instance];
-        instance.attempts = entry.attempts + 1;
-        if (entry.attempts > 0) {
-            instance.since = entry.since;
+        instance.attempts = 1;
+        if (const auto before = parked_.find(instance.instance); before != parked_.end()) {
+            if (before->second.reason == instance.reason) {
+                instance.attempts = before->second.attempts + 1;
+                instance.since = before->second.since;
+            }
+            erase(before);
         }
-        entry = std::move(instance);
-        return entry.attempts;
+        if (instance.reason == ParkReason::unregistered && ++unregistered_ > most_unregistered) {
+            make_room();
+        }
+        const auto attempts = instance.attempts;
+        parked_.emplace(instance.instance, std::move(instance));
+        return attempts;
     }
 
     void set_next_attempt(const std::string& instance, Instant when) {
@@ -38,26 +48,59 @@ class ParkingLot {
     // It runs again, or is gone. True: it was parked.
     bool leave(const std::string& instance) {
         const MutexLock lock{mutex_};
-        return parked_.erase(instance) > 0;
+        const auto found = parked_.find(instance);
+        if (found == parked_.end()) {
+            return false;
+        }
+        erase(found);
+        return true;
     }
 
-    [[nodiscard]] std::vector<ParkedInstance> list() const {
+    [[nodiscard]] std::vector<ParkedInstance> list(Instant now) const {
         const MutexLock lock{mutex_};
         std::vector<ParkedInstance> all;
         all.reserve(parked_.size());
         for (const auto& [id, entry] : parked_) {
-            all.push_back(entry);
+            if (entry.reason == ParkReason::differs || !gone_elsewhere(entry, now)) {
+                all.push_back(entry);
+            }
         }
         return all;
     }
 
-    [[nodiscard]] std::size_t size() const {
+    // Those whose code differs from their history.
+    [[nodiscard]] std::size_t differing() const {
         const MutexLock lock{mutex_};
-        return parked_.size();
+        return parked_.size() - unregistered_;
     }
 
  private:
+    static constexpr std::size_t most_unregistered = 1000;
+
+    // It did not come back when it was due: somebody who has its code took it.
+    [[nodiscard]] static bool gone_elsewhere(const ParkedInstance& entry, Instant now) {
+        return add_saturating(entry.next_attempt, std::chrono::minutes{1}) < now;
+    }
+
+    void erase(std::map<std::string, ParkedInstance>::iterator entry) DURABLE_REQUIRES(mutex_) {
+        unregistered_ -= entry->second.reason == ParkReason::unregistered ? 1U : 0U;
+        parked_.erase(entry);
+    }
+
+    // A runtime that serves some orchestrations of a store meets all the others: forget the oldest.
+    void make_room() DURABLE_REQUIRES(mutex_) {
+        auto oldest = parked_.end();
+        for (auto entry = parked_.begin(); entry != parked_.end(); ++entry) {
+            if (entry->second.reason == ParkReason::unregistered &&
+                (oldest == parked_.end() || entry->second.since < oldest->second.since)) {
+                oldest = entry;
+            }
+        }
+        erase(oldest);
+    }
+
     mutable Mutex mutex_;
+    std::size_t unregistered_ DURABLE_GUARDED_BY(mutex_) = 0;
     std::map<std::string, ParkedInstance> parked_ DURABLE_GUARDED_BY(mutex_);
 };
 

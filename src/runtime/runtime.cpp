@@ -18,14 +18,7 @@ Result<> check(const std::shared_ptr<Provider>& provider,
     if (!provider) {
         return fail(ErrorCode::invalid_argument, "there is no provider", "Runtime::start");
     }
-    std::string problems;
-    for (const auto& problem : registry.problems()) {
-        problems += (problems.empty() ? "" : "; ") + problem;
-    }
-    if (!problems.empty()) {
-        return fail(ErrorCode::invalid_argument, "Registry: " + problems, "Runtime::start");
-    }
-    return validate(options);
+    return runtime::check(registry, options);
 }
 
 } // namespace
@@ -97,12 +90,13 @@ Runtime::Core& Runtime::core() const {
     return *core_;
 }
 
-ShutdownReport Runtime::shutdown(Duration timeout) {
+ShutdownReport Runtime::shutdown(Timespan timeout) {
     return core().runner->shutdown(timeout);
 }
 
 std::vector<ParkedInstance> Runtime::parked() const {
-    return core().runner->node().parked.list();
+    const auto& node = core().runner->node();
+    return node.parked.list(node.clock->now());
 }
 
 const std::string& Runtime::id() const {

@@ -125,9 +125,10 @@ Result<> limits(const Limits& limits) {
 } // namespace
 
 Duration GrowingDelay::delay(std::uint32_t attempt) const noexcept {
-    auto delay = std::min(base, max);
-    for (std::uint32_t step = 1; step < attempt && delay < max; ++step) {
-        delay = delay > max / 2 ? max : delay * 2;
+    const Duration longest = max;
+    auto delay = std::min<Duration>(base, longest);
+    for (std::uint32_t step = 1; step < attempt && delay < longest; ++step) {
+        delay = delay > longest / 2 ? longest : delay * 2;
         if (delay == Duration::zero()) {
             break;
         }

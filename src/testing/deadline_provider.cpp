@@ -2,6 +2,7 @@
 
 #include <durable/provider_admin.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
@@ -29,10 +30,24 @@ void DeadlineProvider::learn() {
     }
 }
 
-std::optional<Instant> DeadlineProvider::next() const {
+std::optional<Instant> DeadlineProvider::next() {
+    const auto now = clock_->now();
+    auto due = next_of_store();
+    if (due && *due <= now) {
+        due.reset();
+    }
     const MutexLock lock{mutex_};
-    deadlines_.erase(deadlines_.begin(), deadlines_.upper_bound(clock_->now()));
-    return deadlines_.empty() ? std::nullopt : std::optional{*deadlines_.begin()};
+    deadlines_.erase(deadlines_.begin(), deadlines_.upper_bound(now));
+    if (!deadlines_.empty()) {
+        due = std::min(due.value_or(Instant::max()), *deadlines_.begin());
+    }
+    return due;
+}
+
+std::optional<Instant> DeadlineProvider::next_of_store() {
+    auto* const admin = as_management_capability();
+    const auto depths = admin != nullptr ? admin->get_queue_depths() : Result<QueueDepths>{};
+    return depths ? depths->next_due : std::nullopt;
 }
 
 Result<> DeadlineProvider::ack_orchestration_item(const TurnCommit& commit) {

@@ -19,11 +19,11 @@ class DeadlineProvider final : public ForwardingProvider {
  public:
     DeadlineProvider(std::shared_ptr<Provider> inner, std::shared_ptr<Clock> clock);
 
-    // Finds the timers that were set before we watched.
+    // Finds the timers that were set before we watched, for stores that do not tell what is due.
     void learn();
 
-    // The first one after now.
-    [[nodiscard]] std::optional<Instant> next() const;
+    // The first one after now: as the store tells, and as it was seen here.
+    [[nodiscard]] std::optional<Instant> next();
 
     [[nodiscard]] Result<> ack_orchestration_item(const TurnCommit& commit) override;
     [[nodiscard]] Result<> abandon_orchestration_item(const std::string& lock_token,
@@ -36,13 +36,14 @@ class DeadlineProvider final : public ForwardingProvider {
                                                     std::optional<Duration> delay) override;
 
  private:
+    [[nodiscard]] std::optional<Instant> next_of_store();
     void remember(Instant when);
     void remember(std::optional<Duration> delay);
     void remember(const WorkItem& item);
 
     std::shared_ptr<Clock> clock_;
-    mutable Mutex mutex_;
-    mutable std::set<Instant> deadlines_ DURABLE_GUARDED_BY(mutex_);
+    Mutex mutex_;
+    std::set<Instant> deadlines_ DURABLE_GUARDED_BY(mutex_);
 };
 
 } // namespace durable::testing

@@ -1,5 +1,6 @@
 #include "base/try.hpp"
 #include "replay/execution.hpp"
+#include "replay/failure.hpp"
 
 #include <durable/codec.hpp>
 #include <durable/history_testing.hpp>
@@ -22,6 +23,16 @@ void carry(std::optional<std::vector<CarriedMessage>>& messages,
         messages.emplace();
     }
     messages->push_back({.name = std::move(name), .data = std::move(data)});
+}
+
+// As a worker writes them.
+details::Application activity_details(Failure failure) {
+    details::Application details{.message = std::move(failure.message),
+                                 .retryable = failure.retryable};
+    if (failure.kind != failure_kind::activity_failed) {
+        details.failure_kind = std::move(failure.kind);
+    }
+    return details;
 }
 
 } // namespace
@@ -103,8 +114,9 @@ HistoryBuilder& HistoryBuilder::carried_event(std::string event, std::string dat
     return *this;
 }
 
-HistoryBuilder& HistoryBuilder::pass(Duration time) {
-    now_ms_ += static_cast<std::uint64_t>(std::max(Duration::zero(), time).count());
+HistoryBuilder& HistoryBuilder::pass(Timespan time) {
+    now_ms_ = to_epoch_ms(
+        add_saturating(from_epoch_ms(now_ms_), std::max<Duration>(Duration::zero(), time)));
     return *this;
 }
 
@@ -121,7 +133,11 @@ void HistoryBuilder::activity_failed(std::uint64_t step, std::string message) {
         step);
 }
 
-std::uint64_t HistoryBuilder::timer_created(Duration from_now) {
+void HistoryBuilder::activity_failed(std::uint64_t step, Failure failure) {
+    add(history::ActivityFailed{.details = activity_details(std::move(failure))}, step);
+}
+
+std::uint64_t HistoryBuilder::timer_created(Timespan from_now) {
     const auto fire_at = add_saturating(from_epoch_ms(now_ms_), from_now);
     return add(history::TimerCreated{.fire_at_ms = to_epoch_ms(fire_at)});
 }
@@ -143,6 +159,14 @@ void HistoryBuilder::raised(std::string event, std::string data) {
     add(history::ExternalEvent{.name = std::move(event), .data = std::move(data)});
 }
 
+std::uint64_t HistoryBuilder::waiting_for_message(std::string queue) {
+    return add(history::QueueSubscribed{.name = std::move(queue)});
+}
+
+void HistoryBuilder::enqueued(std::string queue, std::string data) {
+    add(history::QueueEventDelivered{.name = std::move(queue), .data = std::move(data)});
+}
+
 std::uint64_t HistoryBuilder::child_scheduled(std::string orchestration,
                                               std::string instance,
                                               std::string input) {
@@ -155,8 +179,90 @@ void HistoryBuilder::child_completed(std::uint64_t step, std::string result) {
     add(history::SubOrchestrationCompleted{.result = std::move(result)}, step);
 }
 
-void HistoryBuilder::completed(std::string output) {
+void HistoryBuilder::child_failed(std::uint64_t step, Failure failure) {
+    add(history::SubOrchestrationFailed{.details = replay::to_details(failure)}, step);
+}
+
+HistoryBuilder&
+HistoryBuilder::called(std::string activity, std::string input, std::string result) {
+    const auto step = activity_scheduled(std::move(activity), std::move(input));
+    activity_completed(step, std::move(result));
+    return *this;
+}
+
+HistoryBuilder&
+HistoryBuilder::call_failed(std::string activity, std::string input, Failure failure) {
+    const auto step = activity_scheduled(std::move(activity), std::move(input));
+    activity_failed(step, std::move(failure));
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::slept(Timespan time) {
+    timer_fired(timer_created(time));
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::received(std::string event, std::string data) {
+    waiting_for(event);
+    raised(std::move(event), std::move(data));
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::dequeued(std::string queue, std::string data) {
+    waiting_for_message(queue);
+    enqueued(std::move(queue), std::move(data));
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::called_child(std::string orchestration,
+                                             std::string instance,
+                                             std::string input,
+                                             std::string result) {
+    const auto step =
+        child_scheduled(std::move(orchestration), std::move(instance), std::move(input));
+    child_completed(step, std::move(result));
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::child_call_failed(std::string orchestration,
+                                                  std::string instance,
+                                                  std::string input,
+                                                  Failure failure) {
+    const auto step =
+        child_scheduled(std::move(orchestration), std::move(instance), std::move(input));
+    child_failed(step, std::move(failure));
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::kv_set(std::string key, std::string value) {
+    add(history::KeyValueSet{
+        .key = std::move(key), .value = std::move(value), .last_updated_at_ms = now_ms_});
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::status_set(std::string status) {
+    add(history::CustomStatusUpdated{.status = std::move(status)});
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::cancel_requested(std::string reason) {
+    add(history::OrchestrationCancelRequested{.reason = std::move(reason)});
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::completed(std::string output) {
     add(history::OrchestrationCompleted{.output = std::move(output)});
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::failed(Failure failure) {
+    add(history::OrchestrationFailed{.details = replay::to_details(failure)});
+    return *this;
+}
+
+HistoryBuilder& HistoryBuilder::continued_as_new(std::string input) {
+    add(history::OrchestrationContinuedAsNew{.input = std::move(input)});
+    return *this;
 }
 
 std::uint64_t HistoryBuilder::add(history::Kind kind, std::optional<std::uint64_t> answers) {

@@ -21,10 +21,7 @@ RuntimeOptions on_clock(RuntimeOptions options, const std::shared_ptr<ManualCloc
 }
 
 void check(const Registry& registry, const RuntimeOptions& options) {
-    for (const auto& problem : registry.problems()) {
-        throw std::invalid_argument{"Registry: " + problem};
-    }
-    if (const auto valid = validate(options); !valid) {
+    if (const auto valid = runtime::check(registry, options); !valid) {
         throw std::invalid_argument{valid.error().message};
     }
 }
@@ -72,8 +69,9 @@ struct TestRuntime::Parts {
     // The report of the first parked instance that `id` is, or waits for.
     [[nodiscard]] const ParkedInstance* parked_in_tree(const std::string& id,
                                                        const std::vector<ParkedInstance>& parked) {
-        const auto found = std::ranges::find_if(
-            parked, [&](const ParkedInstance& each) { return belongs_to(each.instance, id); });
+        const auto found = std::ranges::find_if(parked, [&](const ParkedInstance& each) {
+            return each.reason == ParkReason::differs && belongs_to(each.instance, id);
+        });
         return found == parked.end() ? nullptr : &*found;
     }
 
@@ -146,7 +144,7 @@ std::optional<Instant> TestRuntime::next_event() const {
     return parts_->deadlines->next();
 }
 
-void TestRuntime::advance(Duration by) {
+void TestRuntime::advance(Timespan by) {
     const auto until = add_saturating(parts_->clock->now(), by);
     const auto come_to_rest = [this] {
         if (!run_until_idle()) {
@@ -161,7 +159,7 @@ void TestRuntime::advance(Duration by) {
     }
 }
 
-Result<OrchestrationStatus> TestRuntime::finish(const std::string& id, Duration limit) {
+Result<OrchestrationStatus> TestRuntime::finish(const std::string& id, Timespan limit) {
     const auto until = add_saturating(parts_->clock->now(), limit);
     std::optional<std::uint32_t> attempts; // of a parked instance, when it was first seen
     while (true) {
@@ -202,7 +200,7 @@ std::vector<HistoryEvent> TestRuntime::history(const std::string& id) const {
 }
 
 std::vector<ParkedInstance> TestRuntime::parked() const {
-    return parts_->node.parked.list();
+    return parts_->node.parked.list(parts_->clock->now());
 }
 
 } // namespace durable

@@ -10,7 +10,7 @@ static_assert(right.name() == "Right");
 
 #ifdef MISTAKE
 struct Handle {
-    void* pointer;
+    int number;
 };
 constexpr durable::Activity<Handle(int)> wrong{"Wrong"};
 #endif

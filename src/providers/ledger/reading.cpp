@@ -256,7 +256,15 @@ SystemMetrics system_metrics(const Ledger& ledger) {
 
 QueueDepths queue_depths(Ledger& ledger, Moment now) {
     ledger.advance(now);
-    return {.orchestrator_queue = ledger.turns.depth(), .worker_queue = ledger.work.depth()};
+    QueueDepths depths{.orchestrator_queue = ledger.turns.depth(),
+                       .worker_queue = ledger.work.depth()};
+    const auto turn = ledger.turns.until_next(now);
+    const auto work = ledger.work.until_next_item(now);
+    if (turn || work) {
+        depths.next_due = add_saturating(
+            now.wall, std::min(turn.value_or(Duration::max()), work.value_or(Duration::max())));
+    }
+    return depths;
 }
 
 std::vector<QuarantinedItem> list_quarantined(const Ledger& ledger) {

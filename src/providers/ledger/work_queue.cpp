@@ -243,6 +243,14 @@ void WorkQueue::advance(Moment now) {
 }
 
 std::optional<Duration> WorkQueue::until_next(Moment now) const {
+    return until_next(now, !session_ends_.empty());
+}
+
+std::optional<Duration> WorkQueue::until_next_item(Moment now) const {
+    return until_next(now, !session_ends_.empty() && depth() > 0);
+}
+
+std::optional<Duration> WorkQueue::until_next(Moment now, bool sessions) const {
     Soonest soonest;
     if (!delayed_.empty()) {
         soonest.consider(delayed_.top_key(), key_of(now.wall));
@@ -250,7 +258,7 @@ std::optional<Duration> WorkQueue::until_next(Moment now) const {
     if (!lease_ends_.empty()) {
         soonest.consider(lease_ends_.top_key(), key_of(now.steady));
     }
-    if (!session_ends_.empty()) {
+    if (sessions) {
         soonest.consider(session_ends_.top_key(), key_of(now.steady));
     }
     return soonest.wait();

@@ -108,6 +108,8 @@ class WorkQueue {
 
     void advance(Moment now);
     [[nodiscard]] std::optional<Duration> until_next(Moment now) const;
+    // Likewise, but the end of a session counts only if items wait.
+    [[nodiscard]] std::optional<Duration> until_next_item(Moment now) const;
 
     // The oldest item that the request may take.
     [[nodiscard]] WorkEntry* first_ready(const durable::FetchWork& request);
@@ -145,6 +147,8 @@ class WorkQueue {
     }
 
  private:
+    [[nodiscard]] std::optional<Duration> until_next(Moment now, bool sessions) const;
+
     struct ActivityKey {
         const Instance* instance;
         std::uint64_t execution_id;

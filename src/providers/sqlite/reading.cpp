@@ -282,7 +282,33 @@ SystemMetrics system_metrics(Connection& db) {
     return metrics;
 }
 
-QueueDepths queue_depths(Connection& db) {
+namespace {
+
+// What is due already is left out: whoever could take it has not.
+std::optional<Instant> next_due(Connection& db, ledger::Moment now) {
+    ledger::Soonest soonest;
+    const auto consider = [&](const char* sql, const auto& at) {
+        if (const auto due = find_integer(db, sql, at)) {
+            soonest.consider(*due, ledger::key_of(at));
+        }
+    };
+    consider("SELECT min(visible_at) FROM messages WHERE state = 0 AND visible_at > ?1", now.wall);
+    consider("SELECT min(hidden_until_at) FROM instances WHERE place = 2 AND hidden_until_at > ?1",
+             now.wall);
+    consider("SELECT min(until) FROM instances WHERE place = 3 AND until > ?1", now.steady);
+    consider("SELECT min(visible_at) FROM work WHERE state = 0 AND visible_at > ?1", now.wall);
+    consider("SELECT min(until) FROM work WHERE state = 2 AND until > ?1", now.steady);
+    // The end of a session matters to items that wait for another owner.
+    consider("SELECT min(until) FROM sessions WHERE live = 1 AND until > ?1"
+             " AND EXISTS (SELECT 1 FROM work WHERE state <> 2)",
+             now.steady);
+    const auto wait = soonest.wait();
+    return wait ? std::optional{add_saturating(now.wall, *wait)} : std::nullopt;
+}
+
+} // namespace
+
+QueueDepths queue_depths(Connection& db, ledger::Moment now) {
     const auto count = [&](const char* sql) {
         return static_cast<std::uint64_t>(find_integer(db, sql).value_or(0));
     };
@@ -291,7 +317,8 @@ QueueDepths queue_depths(Connection& db) {
                 count("SELECT count(*) FROM instances i JOIN messages m ON m.instance = i.id"
                       " AND m.state = 1 AND m.lease = i.lease WHERE i.place = 3"),
             .worker_queue = count("SELECT count(*) FROM work") -
-                            count("SELECT count(*) FROM work WHERE state = 2")};
+                            count("SELECT count(*) FROM work WHERE state = 2"),
+            .next_due = next_due(db, now)};
 }
 
 std::vector<QuarantinedItem> list_quarantined(Connection& db) {

@@ -42,7 +42,7 @@ kv_value(Connection& db, const std::string& instance, const std::string& key);
 [[nodiscard]] Result<ExecutionInfo>
 execution_info(Connection& db, const std::string& instance, std::uint64_t execution_id);
 [[nodiscard]] SystemMetrics system_metrics(Connection& db);
-[[nodiscard]] QueueDepths queue_depths(Connection& db);
+[[nodiscard]] QueueDepths queue_depths(Connection& db, ledger::Moment now);
 [[nodiscard]] std::vector<QuarantinedItem> list_quarantined(Connection& db);
 [[nodiscard]] std::vector<std::string> list_children(Connection& db, const std::string& instance);
 [[nodiscard]] Result<std::optional<std::string>> parent_of(Connection& db,

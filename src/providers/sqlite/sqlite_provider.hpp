@@ -160,7 +160,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     read_events(const std::string& instance,
                 std::optional<std::uint64_t> execution_id,
                 std::string_view operation);
-    [[nodiscard]] Result<> expire_now(std::string_view operation);
+    [[nodiscard]] Result<ledger::Moment> expire_now(std::string_view operation);
     [[nodiscard]] bool look_around(); // ForeignWatch
 
     const bool in_memory_;

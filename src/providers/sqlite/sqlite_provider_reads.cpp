@@ -168,11 +168,14 @@ Result<ExecutionInfo> SqliteProvider::get_execution_info(const std::string& inst
 
 // What is counted below includes messages that have waited too long since anybody looked, and
 // leases that have run out.
-Result<> SqliteProvider::expire_now(std::string_view operation) {
-    return carry_out(operation, Telling::at_once, [](Transaction& tx) -> Result<> {
+Result<ledger::Moment> SqliteProvider::expire_now(std::string_view operation) {
+    ledger::Moment now;
+    DURABLE_TRY(carry_out(operation, Telling::at_once, [&](Transaction& tx) -> Result<> {
         expire_messages(tx);
+        now = tx.now;
         return {};
-    });
+    }));
+    return now;
 }
 
 Result<SystemMetrics> SqliteProvider::get_system_metrics() {
@@ -181,8 +184,8 @@ Result<SystemMetrics> SqliteProvider::get_system_metrics() {
 }
 
 Result<QueueDepths> SqliteProvider::get_queue_depths() {
-    DURABLE_TRY(expire_now("get_queue_depths"));
-    return look("get_queue_depths", [](Connection& db) { return queue_depths(db); });
+    DURABLE_TRY_ASSIGN(const auto now, expire_now("get_queue_depths"));
+    return look("get_queue_depths", [&](Connection& db) { return queue_depths(db, now); });
 }
 
 Result<std::vector<QuarantinedItem>> SqliteProvider::list_quarantined() {

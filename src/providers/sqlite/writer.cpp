@@ -112,7 +112,7 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
     Transaction tx{.db = db,
                    .random = *random_,
                    .unstarted_message_ttl =
-                       std::max(options_.unstarted_message_ttl, Duration::zero())};
+                       std::max<Duration>(options_.unstarted_message_ttl, Duration::zero())};
     // After the lock is ours: waiting for it takes time, too.
     tx.now = {.wall = clock_->now(), .steady = clock_->steady()};
     tx.counters = load_counters(db);
