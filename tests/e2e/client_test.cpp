@@ -219,14 +219,35 @@ TEST_P(Clients, AFailureOfTheOrchestrationIsAnErrorOfTheWait) {
     EXPECT_EQ(result.error().failure_kind, "Broken");
 }
 
-TEST_P(Clients, AResultOfAnotherTypeIsCorrupt) {
+TEST_P(Clients, AResultOfAnotherTypeIsTheCallersMistake) {
     registry.add(echo, say_again);
     start(echo, "not a number", {.id = "a"});
     EXPECT_EQ(output("a"), "not a number");
 
     const auto result = client.attach(answer, "a").wait(0s);
 
-    EXPECT_EQ(code_of(result), ErrorCode::corrupt);
+    EXPECT_EQ(code_of(result), ErrorCode::invalid_argument);
+    EXPECT_EQ(result.error().message,
+              "the result of a holds 'not a number', which does not fit int: cannot read the "
+              "payload: expected a number in range, found 'not a number'");
+}
+
+TEST_P(Clients, AStoredValueOfAnotherTypeIsTheCallersMistake) {
+    registry.add(echo, [](Context ctx, Text) -> Task<Text> {
+        ctx.kv().set("flag", "maybe");
+        co_return "";
+    });
+    start(echo, "", {.id = "a"});
+    EXPECT_EQ(output("a"), "");
+
+    const auto read = client.kv<bool>("a", "flag");
+    const auto waited = client.wait_for_kv<bool>("a", "flag", 1s);
+
+    EXPECT_EQ(code_of(read), ErrorCode::invalid_argument);
+    EXPECT_EQ(read.error().message,
+              "KV 'flag' of a holds 'maybe', which does not fit bool: cannot read the payload: "
+              "expected true or false, found 'maybe'");
+    EXPECT_EQ(waited.error().message, read.error().message);
 }
 
 TEST_P(Clients, AWaitOfZeroLooksOnce) {

@@ -139,6 +139,85 @@ TEST(SavedHistory, OfAnIdThatIsNotTextFailsAgainInTheSameWay) {
     EXPECT_TRUE(verdict) << verdict.error().message;
 }
 
+// ---- The common cases, one line each
+
+constexpr Activity<Text(Text)> charge{"Charge"};
+constexpr Orchestration<Text(Text)> child{"Child"};
+constexpr Queue<int> numbers{"Numbers"};
+
+Task<Text> do_everything(Context ctx, Text name) {
+    co_await ctx.sleep(1h);
+    const Text greeting = co_await ctx.call(greet, name);
+    const auto declined = co_await ctx.call(charge, name).as_result();
+    const Text word = co_await ctx.wait_for(go);
+    const int number = co_await ctx.dequeue(numbers);
+    const Text from_child = co_await ctx.call(child, name, {.id = "c1"});
+    const auto from_other = co_await ctx.call(child, name, {.id = "c2"}).as_result();
+    ctx.kv().set("number", number);
+    ctx.set_status("nearly done");
+    co_return greeting + declined.error().kind + word + from_child + from_other.error().kind;
+}
+
+HistoryBuilder everything() {
+    HistoryBuilder history{"Hello", "ana"};
+    history.slept(1h)
+        .called("Greet", "ana", "Hello, ")
+        .call_failed("Charge", "ana", {.kind = "Declined", .message = "no money"})
+        .received("Go", "!")
+        .dequeued("Numbers", "7")
+        .called_child("Child", "c1", "ana", "fine")
+        .child_call_failed("Child", "c2", "ana", {.kind = "Lazy", .message = "not today"})
+        .kv_set("number", "7")
+        .status_set("nearly done");
+    return history;
+}
+
+TEST(WrittenHistory, HasALineForEveryCommonStep) {
+    Registry registry;
+    registry.add(hello, do_everything);
+
+    const auto verdict =
+        replay(registry, everything().completed("Hello, Declined!fineLazy").events());
+
+    EXPECT_TRUE(verdict) << verdict.error().message;
+}
+
+TEST(WrittenHistory, ThatDiffersIsReported) {
+    Registry registry;
+    registry.add(hello, do_everything);
+
+    EXPECT_FALSE(replay(registry, everything().completed("something else").events()));
+    EXPECT_FALSE(replay(registry, everything().called("Greet", "again", "").events()));
+}
+
+TEST(WrittenHistory, MayEndInAFailureOrInTheNextExecution) {
+    Registry registry;
+    registry.add(hello, [](Context ctx, Text name) -> Task<Text> {
+        const Text answer = co_await ctx.call(greet, name);
+        if (answer == "again") {
+            co_return co_await ctx.continue_as_new(hello, answer);
+        }
+        throw OperationFailed{{.kind = "Rude", .message = answer}};
+    });
+    const auto rude = HistoryBuilder{"Hello", "ana"}
+                          .called("Greet", "ana", "what?")
+                          .failed({.kind = "Rude", .message = "what?"});
+    const auto again =
+        HistoryBuilder{"Hello", "ana"}.called("Greet", "ana", "again").continued_as_new("again");
+
+    EXPECT_TRUE(replay(registry, rude.events())) << replay(registry, rude.events()).error().message;
+    EXPECT_TRUE(replay(registry, again.events()))
+        << replay(registry, again.events()).error().message;
+}
+
+TEST(WrittenHistory, PassesTimeWithItsTimers) {
+    const auto history = HistoryBuilder{"Hello", "ana"}.slept(1h).pass(5s).called("Greet", "", "");
+
+    const auto& events = history.events();
+    EXPECT_EQ(events.at(2).timestamp_ms - events.at(1).timestamp_ms, 3'600'000u);
+    EXPECT_EQ(events.at(3).timestamp_ms - events.at(2).timestamp_ms, 5'000u);
+}
+
 TEST(SavedHistory, OfATestRuntimeFitsTheSameCode) {
     Registry registry;
     registry.add(greet, [](const Text& name) { return "Hello, " + name; });

@@ -21,25 +21,6 @@ Task<std::string> join_two(Context ctx, std::string) {
     co_return a + "," + b;
 }
 
-// What a template or a generated program writes: one operand is a group too.
-Task<std::string> groups_of_one(Context ctx, std::string) {
-    auto [a] = co_await all{ctx.call_raw("A", "")};
-    auto [b] = co_await all_settled{ctx.call_raw("B", "")};
-    auto c = co_await race{ctx.call_raw("C", "")};
-    co_return a + b.value() + std::get<0>(c);
-}
-
-TEST(Groups, MayHaveOneOperand) {
-    given(started(),
-          activity("A"),
-          completed(2, "a"),
-          activity("B"),
-          completed(4, "b"),
-          activity("C"))
-        .when(groups_of_one, completion(6, "c"))
-        .completes("abc");
-}
-
 TEST(Race, IsWonByTheActivityThatCompletesFirst) {
     given(started(), activity("A"), timer())
         .when(activity_or_timeout, completion(2, "activity-result"))
@@ -360,21 +341,6 @@ TEST(HelperTask, AHundredThousandThatFinishAtOnceNeedNoStack) {
         }
         co_return std::to_string(total);
     }).completes("100000");
-}
-
-Task<int> depth(Context ctx, int n) {
-    if (n == 0) {
-        co_return 0;
-    }
-    const int below = co_await depth(ctx, n - 1);
-    co_return below + 1;
-}
-
-TEST(HelperTask, MayCallItselfTenThousandTimes) {
-    fresh([](Context ctx, std::string) -> Task<std::string> {
-        const int reached = co_await depth(ctx, 10'000);
-        co_return std::to_string(reached);
-    }).completes("10000");
 }
 
 TEST(HelperTask, ExceptionsPassThroughItToTheCaller) {

@@ -41,6 +41,65 @@ TEST(Kv, ChangesAreRecordedInTheOrderOfTheCalls) {
                "6 OrchestrationCompleted 1"});
 }
 
+// The same text, whatever it comes in: no quotes around it.
+TEST(Kv, TextIsStoredAsItIs) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        std::string text{"say \"hi\""};
+        ctx.kv().set("string", text);
+        ctx.kv().set("view", std::string_view{text});
+        ctx.kv().set("chars", text.c_str());
+        ctx.kv().set("changeable", text.data());
+        ctx.kv().set("literal", "say \"hi\"");
+        co_return *ctx.kv().get("view");
+    })
+        .completes("say \"hi\"")
+        .then({started_line,
+               "2 KeyValueSet string=say \"hi\"",
+               "3 KeyValueSet view=say \"hi\"",
+               "4 KeyValueSet chars=say \"hi\"",
+               "5 KeyValueSet changeable=say \"hi\"",
+               "6 KeyValueSet literal=say \"hi\"",
+               "7 OrchestrationCompleted say \"hi\""});
+}
+
+TEST(Kv, ANullPointerIsNoText) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        const char* nothing = nullptr;
+        ctx.kv().set("k", nothing);
+        co_return "";
+    }).fails("orchestration panicked: kv().set(\"k\"): the value is a null pointer, not a text");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        char* nothing = nullptr;
+        ctx.kv().set("k", nothing);
+        co_return "";
+    }).fails("orchestration panicked: kv().set(\"k\"): the value is a null pointer, not a text");
+}
+
+TEST(Kv, AValueOfAnotherTypeIsAFailureThatShowsIt) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        ctx.kv().set("flag", "maybe");
+        const auto flag = ctx.kv().get<bool>("flag");
+        co_return flag ? "yes" : "no";
+    })
+        .fails("key 'flag' holds 'maybe', which does not fit the type asked for: cannot read the "
+               "payload: expected true or false, found 'maybe'");
+}
+
+TEST(Kv, ALongValueOfAnotherTypeIsShownInPart) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        std::string text(63, 'x');
+        text += "\u00fc and so on";
+        ctx.kv().set("k", text);
+        std::string message;
+        try {
+            static_cast<void>(ctx.kv().get<int>("k"));
+        } catch (const OperationFailed& failed) {
+            message = failed.failure().message;
+        }
+        co_return message.substr(0, message.find(','));
+    }).completes("key 'k' holds '" + std::string(63, 'x') + "...'");
+}
+
 TEST(Kv, IsReadableInTheTurnThatWritesIt) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         ctx.kv().set("A", "1");
@@ -258,7 +317,10 @@ TEST(Kv, TypedValuesThatDoNotFitAreAFailure) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         ctx.kv().set("n", "many");
         co_return std::to_string(*ctx.kv().get<int>("n"));
-    }).fails("key 'n': cannot read the payload: expected a number in range, found 'many'");
+    })
+        .fails(
+            "key 'n' holds 'many', which does not fit the type asked for: cannot read the payload: "
+            "expected a number in range, found 'many'");
 }
 
 TEST(Kv, AllEntriesAreListedInOrder) {

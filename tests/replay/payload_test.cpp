@@ -4,12 +4,19 @@
 #include <durable/kv.hpp>
 #include <durable/payload.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -138,6 +145,70 @@ TEST(Payload, AValueOfAnotherInstancesKvIsEmptyOrTyped) {
     EXPECT_EQ(**from_payload<KvValue<int>>(R"("12")"), 12);
     EXPECT_EQ(**from_payload<KvValue<std::string>>(R"("a \"quote\"")"), "a \"quote\"");
     EXPECT_FALSE(from_payload<KvValue<int>>(R"("many")"));
+}
+
+// ---- Who owns the data
+
+struct Name {
+    std::string first;
+    std::optional<std::string> second;
+};
+struct Node {
+    std::string name;
+    std::vector<Node> below;
+    std::map<std::string, Node> beside;
+};
+struct Free {
+    std::string name;
+    nlohmann::json anything;
+    std::variant<int, std::string> either;
+    std::vector<Name> names;
+};
+struct Badge {
+    int id = 0;
+    std::string_view name;
+};
+struct Team {
+    std::string name;
+    std::vector<Badge> badges;
+};
+struct Signs {
+    std::optional<std::string> name;
+    const char* sign = "";
+};
+struct Maybe {
+    nlohmann::json anything;
+    std::optional<std::string_view> name;
+};
+
+TEST(Payload, OwnsItsData) {
+    static_assert(detail::OwnsItsData<int>);
+    static_assert(detail::OwnsItsData<void>);
+    static_assert(detail::OwnsItsData<std::string>);
+    static_assert(detail::OwnsItsData<nlohmann::json>);
+    static_assert(detail::OwnsItsData<std::map<std::string, std::vector<std::string>>>);
+    static_assert(detail::OwnsItsData<Order> && detail::OwnsItsData<Name>);
+    static_assert(detail::OwnsItsData<Node> && detail::OwnsItsData<Free>);
+    static_assert(Payload<Order> && Payload<Money> && Payload<RawJson> && Payload<nlohmann::json>);
+}
+
+TEST(Payload, IsNoViewOfWhatOthersOwn) {
+    static_assert(!Payload<std::string_view> && !Payload<const char*> && !Payload<char*>);
+    static_assert(!Payload<std::span<const int>>);
+    static_assert(!Payload<std::vector<std::string_view>>);
+    static_assert(!Payload<std::optional<std::string_view>>);
+    static_assert(!Payload<std::pair<std::string, std::string_view>>);
+    static_assert(!Payload<std::map<std::string, std::string_view>>);
+    static_assert(!Payload<std::map<std::string_view, int>>);
+    static_assert(!Payload<std::tuple<int, std::string_view>>);
+    static_assert(!Payload<std::array<std::string_view, 2>>);
+    static_assert(!Payload<std::vector<std::vector<std::optional<std::string_view>>>>);
+}
+
+TEST(Payload, IsNoStructWithAView) {
+    static_assert(!detail::OwnsItsData<Badge> && !detail::OwnsItsData<Team>);
+    static_assert(!detail::OwnsItsData<std::optional<Badge>>);
+    static_assert(!detail::OwnsItsData<Signs> && !detail::OwnsItsData<Maybe>);
 }
 
 TEST(Names, AreChecked) {
