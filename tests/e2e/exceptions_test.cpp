@@ -95,7 +95,7 @@ TEST_P(Exceptions, WithoutATextAreRetried) {
     registry.add(break_down, fail_somehow).add(parent, retry_activity);
     start(parent, 0, {.id = "a"});
 
-    EXPECT_EQ(failure("a"), "an exception without a text");
+    EXPECT_EQ(failure("a"), "activity 'BreakDown' failed: an exception without a text");
     EXPECT_EQ(count<history::ActivityFailed>(history("a")), 2u);
 }
 
