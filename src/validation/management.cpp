@@ -133,6 +133,7 @@ void test_get_queue_depths(Factory& factory) {
     const auto depths = [&] { return value_of(store.admin().get_queue_depths()); };
     expect_eq(depths().orchestrator_queue, 0, "a fresh store");
     expect_eq(depths().worker_queue, 0, "a fresh store");
+    expect(!depths().next_due, "nothing is due in a fresh store");
 
     store.start("A");
     store.send_later(poke_of("A"), 1h);
