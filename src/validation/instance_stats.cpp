@@ -63,7 +63,7 @@ void test_get_instance_stats_carry_forward(Factory& factory) {
     carried.carry_forward_events = {{.name = "inbox", .data = "1"},
                                     {.name = "inbox", .data = "2"},
                                     {.name = "other", .data = "3"}};
-    carried.carry_forward_raised = {{.name = "approved", .data = "yes"}};
+    carried.carry_forward_raised = std::vector<CarriedMessage>{{.name = "approved", .data = "yes"}};
     store.take_turn("A", {.metadata = named(), .history_delta = {event(1, carried)}});
 
     const auto stats = stats_of(store);
