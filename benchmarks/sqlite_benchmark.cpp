@@ -1,8 +1,10 @@
 // sqlite_benchmark FILE: what group commit gains, and what waits aside costs, on the disk of FILE.
 //
-// Commits per second of one caller and of 64, with synchronous=FULL, on the same file; and the time
-// of five calls (start, fetch, commit, fetch, acknowledge) beside many delayed and parked messages.
+// Messages queued per second, each on the disk before its caller goes on: by 64 callers and by one,
+// and by a bare loop as everyone writes it. And the time of five calls (start, fetch, commit,
+// fetch, acknowledge) beside many delayed and parked messages.
 
+#include "bare_loop.hpp"
 #include "base/files.hpp"
 
 #include <durable/sqlite.hpp>
@@ -109,11 +111,18 @@ std::shared_ptr<Provider> open_fresh(const std::string& file, sqlite::Synchronou
 }
 
 void measure(const std::string& file) {
+    std::cout << "fdatasync of a written page: " << bare::fdatasync_us(file + ".probe") << " us"
+              << std::endl;
+    const auto bare = [&] {
+        (void)open_fresh(file, sqlite::Synchronous::full); // for its schema
+        return bare::messages_per_second(file, 3s);
+    }();
     {
         const auto store = open_fresh(file, sqlite::Synchronous::full);
         const auto one = commits(*store, 1);
         const auto many = commits(*store, 64);
-        std::cout << "commits/s, FULL: 1 caller " << one << ", 64 callers " << many << ", ratio "
+        std::cout << "calls/s, FULL: bare loop " << bare << ", 1 caller " << one << ", 64 callers "
+                  << many << ", ratio to the bare loop " << many / bare << ", to 1 caller "
                   << many / one << std::endl;
     }
     const auto store = open_fresh(file, sqlite::Synchronous::normal);

@@ -63,7 +63,7 @@ FOREIGN = {
     "gtest/": ("include/durable/validation_gtest.hpp", "tests/"),
     "benchmark/": ("benchmarks/",),
     "CLI/": ("src/cli/", "src/simulation/", "benchmarks/"),
-    "sqlite3.h": ("src/providers/sqlite/", "tests/"),
+    "sqlite3.h": ("src/providers/sqlite/", "benchmarks/", "tests/"),
     "libpq": ("src/providers/postgres/", "tests/"),
 }
 

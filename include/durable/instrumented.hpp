@@ -59,6 +59,7 @@ class InstrumentedProvider final : public Provider {
     [[nodiscard]] std::string name() const override;
     [[nodiscard]] std::string version() const override;
     [[nodiscard]] Durability durability() const noexcept override;
+    [[nodiscard]] std::size_t suitable_concurrency() const noexcept override;
     [[nodiscard]] ProviderAdmin* as_management_capability() noexcept override;
 
     [[nodiscard]] Result<std::optional<OrchestrationItem>>

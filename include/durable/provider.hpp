@@ -34,6 +34,7 @@
 #include <durable/version.hpp>
 #include <durable/work_item.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -235,8 +236,8 @@ struct WatchInstance {
     std::uint64_t seen_revision = 0;
     Duration timeout{}; // zero: read now
     std::stop_token stop;
-    // Only a change that leaves the instance completed or failed ends the wait. A hint: a provider
-    // may answer any change, but each answer wakes a thread and may wait for a disk.
+    // Only the end of the instance, by completion, failure or deletion, concerns the caller. A
+    // hint: a provider may answer any change, but each answer wakes a thread and may need a disk.
     bool ended_only = false;
 };
 
@@ -252,6 +253,10 @@ class Provider {
     [[nodiscard]] virtual std::string name() const = 0;               // "memory"
     [[nodiscard]] virtual std::string version() const = 0;            // of the provider
     [[nodiscard]] virtual Durability durability() const noexcept = 0; // P12
+
+    // How many calls at the same time suit the store: a runtime that is not told its numbers of
+    // threads makes no fewer, so that they can share transactions. 0: no number in particular.
+    [[nodiscard]] virtual std::size_t suitable_concurrency() const noexcept { return 0; }
 
     // The management half, owned by the provider; nullptr when it has none.
     [[nodiscard]] virtual ProviderAdmin* as_management_capability() noexcept { return nullptr; }

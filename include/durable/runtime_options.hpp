@@ -36,10 +36,11 @@ enum class NondeterminismPolicy : std::uint8_t {
 struct RuntimeOptions {
     // ---- Threads
 
-    // Threads that run orchestrations. nullopt: one per core; 0: this runtime runs activities only.
+    // Threads that run orchestrations. nullopt: one per core, and no fewer than the store likes
+    // (Provider::suitable_concurrency); 0: this runtime runs activities only.
     std::optional<std::size_t> orchestration_threads{};
-    // Most threads that run activities; they are started when needed. nullopt: two per core; 0:
-    // this runtime runs orchestrations only.
+    // Most threads that run activities; they are started when needed. nullopt: two per core, and
+    // no fewer than the store likes; 0: this runtime runs orchestrations only.
     std::optional<std::size_t> activity_threads{};
     // Activities that ignore the request to stop keep their thread. So many may be replaced.
     std::size_t max_zombies = 16;

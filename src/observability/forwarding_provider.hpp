@@ -17,6 +17,9 @@ class ForwardingProvider : public Provider {
     [[nodiscard]] std::string name() const override { return inner_->name(); }
     [[nodiscard]] std::string version() const override { return inner_->version(); }
     [[nodiscard]] Durability durability() const noexcept override { return inner_->durability(); }
+    [[nodiscard]] std::size_t suitable_concurrency() const noexcept override {
+        return inner_->suitable_concurrency();
+    }
     [[nodiscard]] ProviderAdmin* as_management_capability() noexcept override {
         return inner_->as_management_capability();
     }

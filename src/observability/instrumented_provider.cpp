@@ -146,6 +146,10 @@ Durability InstrumentedProvider::durability() const noexcept {
     return inner_->durability();
 }
 
+std::size_t InstrumentedProvider::suitable_concurrency() const noexcept {
+    return inner_->suitable_concurrency();
+}
+
 ProviderAdmin* InstrumentedProvider::as_management_capability() noexcept {
     return admin_.get();
 }

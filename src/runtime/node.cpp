@@ -15,7 +15,7 @@ namespace durable::runtime {
 
 namespace {
 
-RuntimeOptions complete(RuntimeOptions options) {
+RuntimeOptions complete(RuntimeOptions options, const Provider& store) {
     if (!options.clock) {
         options.clock = system_clock();
     }
@@ -23,8 +23,10 @@ RuntimeOptions complete(RuntimeOptions options) {
         options.logger = text_logger(std::cerr, LogLevel::warn);
     }
     const auto cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
-    options.orchestration_threads = options.orchestration_threads.value_or(cores);
-    options.activity_threads = options.activity_threads.value_or(2 * cores);
+    const auto suitable = store.suitable_concurrency();
+    options.orchestration_threads =
+        options.orchestration_threads.value_or(std::max(cores, suitable));
+    options.activity_threads = options.activity_threads.value_or(std::max(2 * cores, suitable));
     return options;
 }
 
@@ -69,7 +71,7 @@ Node::Node(std::shared_ptr<Provider> store,
            Registry handlers,
            RuntimeOptions chosen,
            Pause how_to_pause)
-    : options{complete(std::move(chosen))},
+    : options{complete(std::move(chosen), *store)},
       clock{options.clock},
       id{new_runtime_id()},
       session_owner{options.worker_node_id.value_or("runtime-" + id)},

@@ -202,6 +202,24 @@ void a_watch_for_an_end_that_was_answers_at_once(Factory& factory) {
     expect_eq(state.status, ExecutionStatus::completed, "it has ended");
 }
 
+void a_watch_for_the_end_is_woken_by_deletion(Factory& factory) {
+    const auto store = long_polling_store(factory);
+    store.make_running("A");
+    const auto seen = look(store).revision;
+    Waiting<InstanceState> watcher{store, [&store, seen](const std::stop_token& stop) {
+                                       return value_of(store->watch_instance({.instance = "A",
+                                                                              .seen_revision = seen,
+                                                                              .timeout = long_poll,
+                                                                              .stop = stop,
+                                                                              .ended_only = true}));
+                                   }};
+    watcher.expect_waiting("what runs has not ended");
+
+    expect_ok(store.admin().delete_instance("A", true), "deleted by force");
+
+    expect(!watcher.answer("a watch for the end is woken by deletion").exists, "it is gone");
+}
+
 void a_watch_is_woken_by_deletion(Factory& factory) {
     const auto store = long_polling_store(factory);
     store.make_ended("A");
@@ -280,6 +298,10 @@ CheckList watch_checks() {
          "watch",
          "P11",
          a_watch_for_an_end_that_was_answers_at_once},
+        {"a_watch_for_the_end_is_woken_by_deletion",
+         "watch",
+         "P11",
+         a_watch_for_the_end_is_woken_by_deletion},
         {"a_watch_is_woken_by_deletion", "watch", "P11", a_watch_is_woken_by_deletion},
         {"a_watch_ends_when_its_time_is_over", "watch", "P11", a_watch_ends_when_its_time_is_over},
         {"a_watch_ends_when_told_to_stop", "watch", "P11", a_watch_ends_when_told_to_stop},

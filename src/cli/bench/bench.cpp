@@ -51,6 +51,7 @@ std::vector<Workload> select(const std::vector<std::string>& names) {
 Load load_of(const Workload& workload, const Load& asked) {
     auto load = workload.usual;
     load.time = asked.time;
+    load.steps = asked.steps;
     if (asked.count != 0 || asked.time.count() != 0) {
         load.count = asked.count;
     }
@@ -151,6 +152,9 @@ void add_bench(CLI::App& program, Console console) {
             },
             "For how long; without --count, any number of orchestrations")
         ->check(CLI::PositiveNumber);
+    command
+        ->add_option("--steps", options->load.steps, "How many activities a longchain has in a row")
+        ->check(CLI::Range(1, 1'000'000));
     command->add_flag("--json", options->json, "One object per line instead of a table");
     command->callback([=] { console.result = bench(*options, console); });
 }

@@ -17,6 +17,7 @@ struct Load {
     std::uint64_t count = 0;      // calls, at most; 0: any number
     std::uint64_t in_flight = 1;  // callers, each with one call at a time
     std::chrono::seconds time{0}; // no call begins later; 0: any time
+    std::uint64_t steps = 0;      // activities of a long chain; 0: as many as usual
 };
 
 struct CallsMade {

@@ -122,7 +122,8 @@ Result<Measurement> fanout(const ScratchStore& store, const Load& load, const Pr
 
 Result<Measurement>
 longchain(const ScratchStore& store, const Load& load, const Progress& progress) {
-    return measure_steps(store, load, progress, chain, long_chain_steps);
+    const auto steps = load.steps == 0 ? long_chain_steps : static_cast<int>(load.steps);
+    return measure_steps(store, load, progress, chain, steps);
 }
 
 double resident_bytes() {

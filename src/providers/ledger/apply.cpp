@@ -213,7 +213,7 @@ void Ledger::run(op::CommitTurn& commit) {
 
     instance.updated_at = at_;
     instances.refresh_status(instance);
-    changed(instance);
+    changed(instance, instance.ended());
     turns.file(instance);
     note_settled(instance);
 }
@@ -262,10 +262,10 @@ void Ledger::run(op::Append& operation) {
     note_settled(instance);
 }
 
-void Ledger::changed(Instance& instance) {
+void Ledger::changed(Instance& instance, bool ended) {
     instance.revision = ++revision_;
     if (listener_ != nullptr) {
-        listener_->instance_changed(*instance.id, instance.ended());
+        listener_->instance_changed(*instance.id, ended);
     }
 }
 
@@ -274,7 +274,7 @@ void Ledger::changed(Instance& instance) {
 void Ledger::run(op::Delete& operation) {
     for (const auto& id : operation.instances) {
         if (auto* instance = instances.find(id); instance != nullptr) {
-            changed(*instance);
+            changed(*instance, true);
             remember_deleted(id);
             discard(*instance);
         }

@@ -125,7 +125,7 @@ class Ledger {
     Instance& restore_instance(InstanceImage image, Instant now, Instance::Copy copy);
     void restore_queues(Instance& instance, const InstanceImage& image, Instant now);
     void drop_if_unused(Instance& instance);
-    void changed(Instance& instance);
+    void changed(Instance& instance, bool ended);
     void remember_deleted(const std::string& id);
 
     Options options_;

@@ -23,7 +23,7 @@ class Listener {
     virtual void turn_ready(const Version* pinned) = 0;
     // So many items of the group can be fetched, by whoever the group is open to.
     virtual void work_ready(const WorkGroup& group, std::size_t items) = 0;
-    // A commit or a deletion touched the instance; `ended`: and it is completed or failed.
+    // A commit or a deletion touched the instance; `ended`: and it is completed, failed or gone.
     virtual void instance_changed(std::string_view instance, bool ended) = 0;
 };
 

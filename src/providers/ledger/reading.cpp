@@ -162,7 +162,7 @@ InstanceState state_of(const Ledger& ledger, const std::string& instance) {
 
 bool has_ended(const Ledger& ledger, const std::string& instance) {
     const auto* known = existing(ledger, instance);
-    return known != nullptr && known->ended();
+    return known == nullptr || known->ended();
 }
 
 std::vector<std::string> list_instances(const Ledger& ledger) {

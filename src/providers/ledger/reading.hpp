@@ -34,6 +34,7 @@ kv_value(const Ledger& ledger, const std::string& instance, const std::string& k
 [[nodiscard]] Result<std::optional<InstanceStats>> stats_of(const Ledger& ledger,
                                                             const std::string& instance);
 [[nodiscard]] InstanceState state_of(const Ledger& ledger, const std::string& instance);
+// Completed, failed, or not there.
 [[nodiscard]] bool has_ended(const Ledger& ledger, const std::string& instance);
 
 [[nodiscard]] std::vector<std::string> list_instances(const Ledger& ledger);

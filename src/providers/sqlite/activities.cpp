@@ -85,6 +85,7 @@ Result<> finish_work(Transaction& tx,
     touch_session(tx, row);
     remove_work(tx, row);
     if (!completion) {
+        ++tx.counters.revision; // readers of other processes wait for the disk, too
         drop_instance_if_unused(tx, row.instance);
     }
     return {};
@@ -126,7 +127,7 @@ std::uint64_t renew_sessions(Transaction& tx,
         renewed += static_cast<std::uint64_t>(tx.db.changes());
     }
     if (renewed > 0) {
-        tx.note_work_due(ledger::key_of(until), ledger::key_of(tx.now.steady));
+        tx.note_work_due(until);
     }
     return renewed;
 }

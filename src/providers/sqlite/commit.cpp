@@ -23,33 +23,9 @@ Result<> check_texts(const ExecutionMetadata& metadata) {
     return check(metadata.parent_instance_id, "the parent's id");
 }
 
-// Makes the instance's row and its execution's, and says whether more than the turn changed.
-bool record_execution(Transaction& tx, InstanceRow& row, const TurnCommit& commit) {
+// What the commit says of its execution; true: anything.
+bool update_execution(Transaction& tx, const InstanceRow& row, const TurnCommit& commit) {
     const auto& metadata = commit.metadata;
-    auto changed = false;
-    if (metadata.orchestration_name && metadata.orchestration_version) {
-        if (!row.exists()) {
-            row.number = tx.counters.next_number++;
-            row.created_at = tx.now.wall;
-            row.execution_id = commit.execution_id;
-        }
-        row.name = metadata.orchestration_name;
-        row.version = metadata.orchestration_version;
-        if (!row.parent_id) {
-            row.parent_id = metadata.parent_instance_id;
-        }
-        changed = true;
-    }
-    const auto known = row.exists() && row.status && row.execution_id == commit.execution_id;
-    if (!known) {
-        run(tx.db,
-            "INSERT OR IGNORE INTO executions (instance, execution_id, status, started_at)"
-            " VALUES (?1, ?2, 0, ?3)",
-            row.id,
-            commit.execution_id,
-            tx.now.wall);
-        tx.counters.executions += static_cast<std::uint64_t>(tx.db.changes());
-    }
     if (metadata.pinned_version) {
         const auto pinned = metadata.pinned_version->text();
         run(tx.db,
@@ -69,25 +45,90 @@ bool record_execution(Transaction& tx, InstanceRow& row, const TurnCommit& commi
             metadata.output,
             ended ? std::optional{tx.now.wall} : std::nullopt);
     }
+    return metadata.pinned_version || metadata.status;
+}
+
+// The first execution of an instance that has no past: nothing to look for.
+void insert_first_execution(Transaction& tx, InstanceRow& row, const TurnCommit& commit) {
+    const auto& metadata = commit.metadata;
+    const auto status = metadata.status.value_or(ExecutionStatus::running);
+    const auto pinned = metadata.pinned_version ? metadata.pinned_version->text() : std::string{};
+    const auto ended = status != ExecutionStatus::running;
+    run(tx.db,
+        "INSERT INTO executions (instance, execution_id, status, output, started_at,"
+        " completed_at, pinned) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        row.id,
+        commit.execution_id,
+        status,
+        metadata.output,
+        tx.now.wall,
+        ended ? std::optional{tx.now.wall} : std::nullopt,
+        pinned);
+    ++tx.counters.executions;
     if (row.exists()) {
-        row.execution_id = std::max(row.execution_id, commit.execution_id);
+        row.status = status;
+        row.pinned = pinned;
     }
-    if (row.exists() && (changed || !known || metadata.pinned_version || metadata.status)) {
-        Query current{tx.db,
-                      "SELECT status, pinned FROM executions"
-                      " WHERE instance = ?1 AND execution_id = ?2",
-                      row.id,
-                      row.execution_id};
-        if (current.step()) {
-            row.status = static_cast<ExecutionStatus>(current.integer(0));
-            row.pinned = current.text(1);
-        } else {
-            row.status.reset();
-            row.pinned.clear();
+}
+
+// Reads what the row repeats of its current execution.
+void mirror_execution(Transaction& tx, InstanceRow& row) {
+    Query current{tx.db,
+                  "SELECT status, pinned FROM executions"
+                  " WHERE instance = ?1 AND execution_id = ?2",
+                  row.id,
+                  row.execution_id};
+    row.status.reset();
+    row.pinned.clear();
+    if (current.step()) {
+        row.status = static_cast<ExecutionStatus>(current.integer(0));
+        row.pinned = current.text(1);
+    }
+}
+
+// Makes the instance's row and its execution's, and says whether more than the turn changed.
+bool record_execution(Transaction& tx, InstanceRow& row, const TurnCommit& commit) {
+    const auto& metadata = commit.metadata;
+    const auto named = metadata.orchestration_name && metadata.orchestration_version;
+    if (named) {
+        if (!row.exists()) {
+            row.number = tx.counters.next_number++;
+            row.created_at = tx.now.wall;
+            row.execution_id = commit.execution_id;
         }
-        changed = true;
+        row.name = metadata.orchestration_name;
+        row.version = metadata.orchestration_version;
+        if (!row.parent_id) {
+            row.parent_id = metadata.parent_instance_id;
+        }
     }
-    return changed;
+    if (!row.past) {
+        insert_first_execution(tx, row, commit);
+        row.past = true;
+        return row.exists();
+    }
+    const auto current = row.exists() && row.status && row.execution_id == commit.execution_id;
+    if (!current) {
+        run(tx.db,
+            "INSERT OR IGNORE INTO executions (instance, execution_id, status, started_at)"
+            " VALUES (?1, ?2, 0, ?3)",
+            row.id,
+            commit.execution_id,
+            tx.now.wall);
+        tx.counters.executions += static_cast<std::uint64_t>(tx.db.changes());
+    }
+    const auto updated = update_execution(tx, row, commit);
+    if (!row.exists() || (current && !named && !updated)) {
+        return false;
+    }
+    row.execution_id = std::max(row.execution_id, commit.execution_id);
+    if (current) {
+        row.status = metadata.status ? metadata.status : row.status;
+        row.pinned = metadata.pinned_version ? metadata.pinned_version->text() : row.pinned;
+    } else {
+        mirror_execution(tx, row);
+    }
+    return true;
 }
 
 // Custom status and KV travel inside the events.
@@ -169,6 +210,25 @@ void queue_messages(Transaction& tx,
     }
 }
 
+// Whoever waits for the end gets the state along with the news, and need not read it.
+void tell_watchers(Transaction& tx, const InstanceRow& row, const TurnCommit& commit) {
+    News::Changed changed{.id = row.instance_id, .ended = false, .state = {}};
+    changed.ended =
+        row.status == ExecutionStatus::completed || row.status == ExecutionStatus::failed;
+    const auto now = commit.metadata.status && commit.execution_id == row.execution_id;
+    if (changed.ended && row.exists() && now) {
+        changed.state = InstanceState{.revision = row.revision,
+                                      .exists = true,
+                                      .orchestration_name = *row.name,
+                                      .orchestration_version = *row.version,
+                                      .execution_id = row.execution_id,
+                                      .status = *row.status,
+                                      .output = commit.metadata.output,
+                                      .custom_status = custom_status_of(tx.db, row.id)};
+    }
+    tx.news.instances.push_back(std::move(changed));
+}
+
 } // namespace
 
 Result<PreparedCommit> prepare(const TurnCommit& commit) {
@@ -211,7 +271,7 @@ commit_turn(Transaction& tx, const TurnCommit& commit, const Result<PreparedComm
     refresh_head(tx, row);
     file(tx, row, false, false);
     changed ? save_all(tx.db, row) : save_turn(tx.db, row);
-    tx.news.instances.push_back(row.instance_id);
+    tell_watchers(tx, row, commit);
     return {};
 }
 

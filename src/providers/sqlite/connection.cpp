@@ -1,5 +1,6 @@
 #include "providers/sqlite/connection.hpp"
 
+#include "providers/sqlite/log_vfs.hpp"
 #include "providers/sqlite/sqlite_error.hpp"
 
 #include <algorithm>
@@ -17,8 +18,11 @@ void Connection::Closer::operator()(sqlite3* db) const noexcept {
     sqlite3_close_v2(db);
 }
 
-Connection::Connection(sqlite3* db, std::string path, Duration busy_timeout)
-    : db_{db}, path_{std::move(path)}, busy_timeout_{busy_timeout} {
+Connection::Connection(sqlite3* db,
+                       std::string path,
+                       Duration busy_timeout,
+                       std::unique_ptr<LogVfs> log_vfs)
+    : log_vfs_{std::move(log_vfs)}, db_{db}, path_{std::move(path)}, busy_timeout_{busy_timeout} {
     sqlite3_extended_result_codes(db_.get(), 1);
     sqlite3_busy_handler(db_.get(), &wait_while_busy, this);
 }
@@ -33,9 +37,11 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path,
     // Calls come one at a time; nobody else needs SQLite's own mutexes.
     const auto flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options.create ? SQLITE_OPEN_CREATE : 0);
-    const auto code = sqlite3_open_v2(
-        path.c_str(), &db, flags, options.vfs.empty() ? nullptr : options.vfs.c_str());
-    std::unique_ptr<Connection> made{new Connection{db, path, options.busy_timeout}};
+    auto log_vfs = options.writes ? std::make_unique<LogVfs>(options.vfs) : nullptr;
+    const auto* given = options.vfs.empty() ? nullptr : options.vfs.c_str();
+    const auto code = sqlite3_open_v2(path.c_str(), &db, flags, log_vfs ? log_vfs->name() : given);
+    std::unique_ptr<Connection> made{
+        new Connection{db, path, options.busy_timeout, std::move(log_vfs)}};
     if (code != SQLITE_OK) {
         return std::unexpected{to_error(db == nullptr ? code : sqlite3_extended_errcode(db),
                                         db == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(db),
@@ -103,6 +109,16 @@ Connection::Statement Connection::prepare(std::string_view sql, bool keep) {
 
 std::int64_t Connection::changes() const noexcept {
     return failed() ? 0 : sqlite3_changes64(db_.get());
+}
+
+std::int64_t Connection::total_changes() const noexcept {
+    return sqlite3_total_changes64(db_.get());
+}
+
+std::uint32_t Connection::data_version() const noexcept {
+    unsigned version = 0;
+    (void)sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
 }
 
 bool Connection::in_transaction() const noexcept {

@@ -25,12 +25,15 @@ struct sqlite3_stmt;
 
 namespace durable::sqlite {
 
+class LogVfs;
+
 class Connection {
  public:
     struct Options {
         std::string vfs; // empty: the default
         Duration busy_timeout{};
         bool create = false; // the file, if there is none
+        bool writes = false; // more than now and then: commits are written at once
     };
 
     [[nodiscard]] static Result<std::unique_ptr<Connection>> open(const std::string& path,
@@ -48,6 +51,9 @@ class Connection {
     void set_error(Error error);
 
     [[nodiscard]] std::int64_t changes() const noexcept; // rows that the last statement changed
+    [[nodiscard]] std::int64_t total_changes() const noexcept; // since it was opened
+    // Another one after every commit, of whichever connection, that is seen by a transaction.
+    [[nodiscard]] std::uint32_t data_version() const noexcept;
     [[nodiscard]] bool in_transaction() const noexcept;
     [[nodiscard]] bool file_is_gone() const noexcept;
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -82,7 +88,10 @@ class Connection {
         int checkpoint_at = 0;
     };
 
-    Connection(sqlite3* db, std::string path, Duration busy_timeout);
+    Connection(sqlite3* db,
+               std::string path,
+               Duration busy_timeout,
+               std::unique_ptr<LogVfs> log_vfs);
 
     static int note_commit(void* log, sqlite3* db, const char* name, int pages);
     [[nodiscard]] sqlite3_file* log_file();
@@ -90,6 +99,7 @@ class Connection {
     [[nodiscard]] Statement prepare(std::string_view sql, bool keep);
     void fail(int code);
 
+    const std::unique_ptr<LogVfs> log_vfs_; // nullptr: none; outlives the database
     std::unique_ptr<sqlite3, Closer> db_;
     const std::string path_;
     const Duration busy_timeout_;

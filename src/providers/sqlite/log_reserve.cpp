@@ -19,13 +19,19 @@ void LogReserve::keep(Connection& db) {
     if (frame_size_ == 0) {
         frame_size_ = find_integer(db, "PRAGMA page_size").value_or(4096) + frame_header;
     }
-    const auto size = db.log_size();
     const auto needed = log_header + (db.log_pages() + pages_ahead) * frame_size_;
-    if (!size || *size >= needed || *size == refused_at_) {
+    // Asking for the size of a file makes file systems tell its times exactly from then on, and
+    // write them with the next sync: so that is not asked for every time.
+    if (size_ < needed) {
+        size_ = db.log_size().value_or(needed);
+    }
+    if (size_ >= needed || size_ == refused_at_) {
         return;
     }
-    const auto piece = std::clamp(*size, smallest_piece, largest_piece);
-    refused_at_ = db.extend_log(*size, std::max(*size + piece, needed)) ? -1 : *size;
+    const auto longer = std::max(size_ + std::clamp(size_, smallest_piece, largest_piece), needed);
+    const auto done = db.extend_log(size_, longer);
+    refused_at_ = done ? -1 : size_;
+    size_ = done ? longer : size_;
 }
 
 } // namespace durable::sqlite

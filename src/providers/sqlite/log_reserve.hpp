@@ -18,8 +18,11 @@ class LogReserve {
     // Inside a transaction that writes: nobody else can make the log longer meanwhile. A full disk
     // is no error here: what does not fit will be told when it is needed.
     void keep(Connection& db);
+    // Others may have changed its size.
+    void forget_size() noexcept { size_ = 0; }
 
  private:
+    std::int64_t size_ = 0; // as far as it is known
     std::int64_t frame_size_ = 0;
     std::int64_t refused_at_ = -1; // the size that could not be grown
 };

@@ -1,7 +1,5 @@
 #include "providers/sqlite/log_sync.hpp"
 
-#include "providers/sqlite/transaction.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -24,6 +22,9 @@ Result<> LogSync::ensure(std::optional<std::uint64_t> version) {
     if (broken_) {
         return std::unexpected{*broken_};
     }
+    if (version && rounds_ >= ours) {
+        synced_ = std::max(synced_, *version); // it may be another process's, and unknown so far
+    }
     if (!syncing_ && rounds_ < ours) {
         ended_[ours % 2]
             .notify_one(); // whoever was woken to lead the round, and need not, passes on
@@ -33,14 +34,10 @@ Result<> LogSync::ensure(std::optional<std::uint64_t> version) {
 
 void LogSync::lead(std::unique_lock<std::mutex>& lock) {
     syncing_ = true;
-    round_covers_ = 0;
-    lock.unlock();
-    // The version first: what is committed from here on may or may not be in this sync. An error
-    // here is no reason not to sync.
-    const auto version = store_version(*observer_);
-    (void)observer_->take_error();
-    lock.lock();
-    round_covers_ = version.value_or(0);
+    // What is committed from here on may or may not be in this sync. What another process has
+    // committed is in it, too, under a version that this one may not know: whoever asks for that
+    // waits for the end of a round that began later.
+    round_covers_ = committed_ ? committed_() : 0;
     lock.unlock();
     observer_->sync_log();
     lock.lock();

@@ -14,9 +14,11 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace durable::sqlite {
 
@@ -24,6 +26,11 @@ class LogSync {
  public:
     // A connection that only looks.
     explicit LogSync(std::unique_ptr<Connection> observer);
+
+    // Who knows the version of the last commit of this process; before anything else.
+    void learn_versions_from(std::function<std::uint64_t()> committed) {
+        committed_ = std::move(committed);
+    }
 
     // Returns when the store of this version (Counters::version) is on the disk, whichever process
     // made it; nullopt: everything that was committed so far. After a sync has failed nobody knows
@@ -34,6 +41,7 @@ class LogSync {
     void lead(std::unique_lock<std::mutex>& lock);
 
     const std::unique_ptr<Connection> observer_; // used by whoever leads a round: one at most
+    std::function<std::uint64_t()> committed_;
 
     std::mutex mutex_;                             // guards what follows
     std::array<std::condition_variable, 2> ended_; // of even rounds, of odd rounds

@@ -66,7 +66,7 @@ void remember_deleted(Transaction& tx, const std::string& id, std::uint64_t revi
 
 void discard(Transaction& tx, const InstanceRow& row, DeleteInstanceResult& result) {
     remember_deleted(tx, row.instance_id, ++tx.counters.revision);
-    tx.news.instances.push_back(row.instance_id);
+    tx.news.instances.push_back({.id = row.instance_id, .ended = true});
     result.instances_deleted += row.exists() ? 1U : 0U;
     const auto executions = remove(tx, "DELETE FROM executions WHERE instance = ?1", row.id);
     const auto events = remove(tx, "DELETE FROM history WHERE instance = ?1", row.id);
@@ -234,6 +234,9 @@ prune(Transaction& tx, const std::string& instance, const PruneOptions& options)
         result.events_deleted += events;
         --tx.counters.executions;
         tx.counters.events -= events;
+    }
+    if (result.executions_deleted > 0) {
+        ++tx.counters.revision; // readers of other processes wait for the disk, too
     }
     return result;
 }

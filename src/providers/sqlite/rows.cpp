@@ -32,13 +32,14 @@ InstanceRow read_row(const Query& row) {
     read.lease = row.integer(15);
     read.until = SteadyInstant{Duration{row.integer(16)}};
     read.hidden_until = row.instant(17);
+    read.past = row.integer(18) != 0;
     return read;
 }
 
 #define DURABLE_INSTANCE_COLUMNS                                                                   \
     "SELECT id, instance_id, number, name, version, parent_id, created_at, updated_at,"            \
     " execution_id, status, pinned, revision, place, head_seq, token, lease, until,"               \
-    " hidden_until_at FROM instances"
+    " hidden_until_at, past FROM instances"
 
 } // namespace
 
@@ -56,14 +57,25 @@ InstanceRow get_instance(Transaction& tx, std::string_view instance) {
     if (auto found = find_instance(tx.db, instance)) {
         return *std::move(found);
     }
+    auto made = new_instance(tx, instance);
+    insert_instance(tx.db, made);
+    return made;
+}
+
+InstanceRow new_instance(Transaction& tx, std::string_view instance) {
     InstanceRow made;
     made.id = static_cast<std::int64_t>(tx.counters.next_instance++);
     made.instance_id = instance;
-    run(tx.db,
-        "INSERT INTO instances (id, instance_id) VALUES (?1, ?2)",
-        made.id,
-        made.instance_id);
     return made;
+}
+
+void insert_instance(Connection& db, const InstanceRow& row) {
+    run(db,
+        "INSERT INTO instances (id, instance_id, place, head_seq) VALUES (?1, ?2, ?3, ?4)",
+        row.id,
+        row.instance_id,
+        row.place,
+        row.head_seq);
 }
 
 void save_place(Connection& db, const InstanceRow& row) {
@@ -82,7 +94,8 @@ void save_place(Connection& db, const InstanceRow& row) {
 void save_turn(Connection& db, const InstanceRow& row) {
     run(db,
         "UPDATE instances SET place = ?2, head_seq = ?3, token = ?4, lease = ?5, until = ?6,"
-        " hidden_until_at = ?7, updated_at = ?8, execution_id = ?9, revision = ?10 WHERE id = ?1",
+        " hidden_until_at = ?7, updated_at = ?8, execution_id = ?9, revision = ?10, past = 1"
+        " WHERE id = ?1",
         row.id,
         row.place,
         row.head_seq,
@@ -100,6 +113,7 @@ void save_all(Connection& db, const InstanceRow& row) {
     run(db,
         "UPDATE instances SET place = ?2, head_seq = ?3, token = ?4, lease = ?5, until = ?6,"
         " hidden_until_at = ?7, updated_at = ?8, execution_id = ?9, revision = ?10, number = ?11,"
+        " past = 1,"
         " name = ?12, version = ?13, parent_id = ?14, created_at = ?15, status = ?16,"
         " pinned = ?17 WHERE id = ?1",
         row.id,
@@ -144,6 +158,23 @@ std::uint64_t latest_execution(Connection& db, std::int64_t instance) {
     return row.step() ? row.number(0) : 1;
 }
 
+std::vector<std::string> events_above_half(Connection& db,
+                                           std::int64_t instance,
+                                           std::uint64_t execution_id,
+                                           std::uint64_t from) {
+    std::vector<std::string> texts;
+    Query upper{db,
+                "SELECT event FROM history WHERE instance = ?1 AND execution_id = ?2"
+                " AND event_id < 0 AND event_id >= ?3 ORDER BY event_id",
+                instance,
+                execution_id,
+                from};
+    while (upper.step()) {
+        texts.push_back(upper.text(0));
+    }
+    return texts;
+}
+
 std::vector<std::string> events_after(Connection& db,
                                       std::int64_t instance,
                                       std::uint64_t execution_id,
@@ -162,15 +193,8 @@ std::vector<std::string> events_after(Connection& db,
         after = std::uint64_t{1} << 63U; // the lowest of the negative ones, itself included
         --after;
     }
-    // Ids above the signed half come last.
-    Query upper{db,
-                "SELECT event FROM history WHERE instance = ?1 AND execution_id = ?2"
-                " AND event_id < 0 AND event_id >= ?3 ORDER BY event_id",
-                instance,
-                execution_id,
-                after + 1};
-    while (upper.step()) {
-        texts.push_back(upper.text(0));
+    for (auto& text : events_above_half(db, instance, execution_id, after + 1)) {
+        texts.push_back(std::move(text));
     }
     return texts;
 }
@@ -196,9 +220,9 @@ Result<> append_events(Transaction& tx,
     return {};
 }
 
-std::optional<history::OrchestrationStarted> stored_start(Connection& db, std::int64_t instance) {
+std::optional<history::OrchestrationStarted> start_in(const std::vector<std::string>& events) {
     std::optional<history::OrchestrationStarted> start;
-    for (const auto& text : events_after(db, instance, latest_execution(db, instance), 0)) {
+    for (const auto& text : events) {
         auto event = decode_event(text);
         if (!event) {
             return std::nullopt;
@@ -209,6 +233,16 @@ std::optional<history::OrchestrationStarted> stored_start(Connection& db, std::i
         }
     }
     return start;
+}
+
+std::optional<history::OrchestrationStarted> stored_start(Connection& db, std::int64_t instance) {
+    return start_in(events_after(db, instance, latest_execution(db, instance), 0));
+}
+
+CustomStatus custom_status_of(Connection& db, std::int64_t instance) {
+    Query row{db, "SELECT status, version FROM custom_status WHERE instance = ?1", instance};
+    return row.step() ? CustomStatus{.status = row.optional_text(0), .version = row.number(1)}
+                      : CustomStatus{};
 }
 
 void quarantine(Transaction& tx,

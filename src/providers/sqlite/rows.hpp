@@ -37,6 +37,7 @@ struct InstanceRow {
     std::optional<ExecutionStatus> status; // of the current execution, when it has a record
     std::string pinned;                    // likewise; "": none
     std::uint64_t revision = 0;
+    bool past = false; // whether it ever had an execution or an event
 
     Place place = Place::idle;
     std::optional<std::int64_t> head_seq;
@@ -52,6 +53,10 @@ struct InstanceRow {
 [[nodiscard]] std::optional<InstanceRow> find_instance(Connection& db, std::string_view instance);
 [[nodiscard]] std::optional<InstanceRow> find_instance(Connection& db, std::int64_t id);
 [[nodiscard]] InstanceRow get_instance(Transaction& tx, std::string_view instance); // or a new one
+
+// One that is only heard of and has no row yet, to be inserted by the caller.
+[[nodiscard]] InstanceRow new_instance(Transaction& tx, std::string_view instance);
+void insert_instance(Connection& db, const InstanceRow& row);
 
 // Each writes no more columns than its name says: columns cost indexes.
 void save_place(Connection& db, const InstanceRow& row);
@@ -70,6 +75,13 @@ void drop_if_unused(Transaction& tx, const InstanceRow& row);
                                                     std::uint64_t execution_id,
                                                     std::uint64_t after);
 
+// Those with ids above the signed half, which are stored as negative ones and come last.
+[[nodiscard]] std::vector<std::string> events_above_half(Connection& db,
+                                                         std::int64_t instance,
+                                                         std::uint64_t execution_id,
+                                                         std::uint64_t from = std::uint64_t{1}
+                                                                              << 63U);
+
 // invalid_argument: an id is taken; the caller undoes the rest.
 [[nodiscard]] Result<> append_events(Transaction& tx,
                                      std::int64_t instance,
@@ -80,6 +92,11 @@ void drop_if_unused(Transaction& tx, const InstanceRow& row);
 // started? Returns that event.
 [[nodiscard]] std::optional<history::OrchestrationStarted> stored_start(Connection& db,
                                                                         std::int64_t instance);
+// The same of events that were read; nullopt also when one does not decode.
+[[nodiscard]] std::optional<history::OrchestrationStarted>
+start_in(const std::vector<std::string>& events);
+
+[[nodiscard]] CustomStatus custom_status_of(Connection& db, std::int64_t instance);
 
 void quarantine(Transaction& tx,
                 ledger::Queue queue,

@@ -42,6 +42,7 @@ CREATE TABLE instances (
     status INTEGER,                 -- of the current execution; NULL: it has no record
     pinned TEXT NOT NULL DEFAULT '',
     revision INTEGER NOT NULL DEFAULT 0,
+    past INTEGER NOT NULL DEFAULT 0, -- whether it ever had an execution or an event
     place INTEGER NOT NULL DEFAULT 0,
     head_seq INTEGER,               -- the oldest visible message
     token TEXT,
@@ -75,7 +76,7 @@ CREATE TABLE history (
 ) WITHOUT ROWID;
 
 CREATE TABLE messages (
-    seq INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,           -- never used twice
     instance INTEGER NOT NULL,
     state INTEGER NOT NULL,
     visible_at INTEGER NOT NULL,
@@ -84,9 +85,9 @@ CREATE TABLE messages (
     timer_id INTEGER,
     attempts INTEGER NOT NULL DEFAULT 0,
     lease INTEGER,
-    item TEXT NOT NULL
-);
-CREATE INDEX messages_by_instance ON messages (instance, state, seq);
+    item TEXT NOT NULL,
+    PRIMARY KEY (instance, state, seq)
+) WITHOUT ROWID;
 CREATE INDEX messages_delayed ON messages (visible_at) WHERE state = 0;
 CREATE INDEX messages_parked ON messages (visible_at) WHERE state = 2;
 CREATE INDEX messages_timers ON messages (instance, execution_id, timer_id)

@@ -49,6 +49,7 @@ Result<std::unique_ptr<LogSync>> open_log_sync(const std::string& path, const Op
     DURABLE_TRY_ASSIGN(
         auto observer,
         Connection::open(path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout}));
+    (void)store_version(*observer); // opens the log
     auto made = std::make_unique<LogSync>(std::move(observer));
     DURABLE_TRY(made->ensure(std::nullopt));
     return made;
@@ -82,7 +83,8 @@ SqliteProvider::open(const std::string& path, Options options, Machine machine) 
         options.clock = system_clock();
     }
     auto connection = Connection::open(
-        path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout, .create = true});
+        path,
+        {.vfs = options.vfs, .busy_timeout = options.busy_timeout, .create = true, .writes = true});
     if (!connection) {
         return failed(std::move(connection).error(), operation);
     }
@@ -118,14 +120,15 @@ SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
                        foreign_->begin();
                    }
                }},
-      writer_{std::move(connection),
-              options.clock,
-              std::move(random),
-              options,
-              [this](const News& news) { waiting_.hear(news); }},
+      writer_{std::move(connection), options.clock, std::move(random), options, waiting_},
       readers_{path, options},
       log_sync_{std::move(log_sync)} {
+    if (log_sync_) {
+        log_sync_->learn_versions_from([this] { return writer_.committed_version(); });
+    }
     if (!in_memory_) {
+        // One has read before, should the file be deleted underneath.
+        (void)readers_.use([](Connection& db) { (void)store_version(db); });
         foreign_version_ = writer_.foreign_version().value_or(0);
         foreign_.emplace([this] { return look_around(); });
     }
@@ -146,6 +149,11 @@ Durability SqliteProvider::durability() const noexcept {
     }
     return options_.synchronous == Synchronous::full ? Durability::power_loss
                                                      : Durability::process_crash;
+}
+
+// As many calls as wait at the same time share a transaction.
+std::size_t SqliteProvider::suitable_concurrency() const noexcept {
+    return in_memory_ ? 0 : 32;
 }
 
 bool SqliteProvider::look_around() {
@@ -212,11 +220,13 @@ SqliteProvider::read(const std::function<void(Connection&)>& reader) {
 
 Result<Look<TurnOffer>> SqliteProvider::try_fetch(const FetchOrchestration& request) {
     Look<TurnOffer> seen;
-    DURABLE_TRY(writer_.apply([&](Transaction& tx) -> Result<> {
-        seen.offer = fetch_turn(tx, request);
-        seen.due = seen.offer ? std::nullopt : next_turn_due(tx);
-        return {};
-    }));
+    DURABLE_TRY(writer_.apply(
+        [&](Transaction& tx) -> Result<> {
+            seen.offer = fetch_turn(tx, request);
+            seen.due = seen.offer ? std::nullopt : tx.outlook.turns.wait(tx.now);
+            return {};
+        },
+        Writer::Kind::takes));
     return seen;
 }
 
@@ -226,7 +236,10 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
     if (request.filter && request.filter->supported.empty()) {
         return std::nullopt;
     }
-    auto offer = waiting_.seek<TurnOffer>(request, [&] { return try_fetch(request); });
+    auto offer = waiting_.seek<TurnOffer>(
+        request,
+        [&] { return try_fetch(request); },
+        [&](Transaction& tx) { return fetch_turn(tx, request); });
     if (!offer) {
         return failed(std::move(offer).error(), operation);
     }
@@ -234,12 +247,14 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
         return std::nullopt;
     }
     auto& taken = **offer;
-    auto attached = read([&](Connection& db) { attach_history(db, taken, request.cached); });
-    if (!attached) { // P13
-        (void)abandon_orchestration_item(taken.item.lock_token, std::nullopt, true);
-        return failed(std::move(attached).error(), operation);
+    if (!taken.has_history) {
+        auto attached = read([&](Connection& db) { attach_history(db, taken, request.cached); });
+        if (!attached) { // P13
+            (void)abandon_orchestration_item(taken.item.lock_token, std::nullopt, true);
+            return failed(std::move(attached).error(), operation);
+        }
     }
-    return std::move(taken.item);
+    return unpack(std::move(taken));
 }
 
 Result<> SqliteProvider::ack_orchestration_item(const TurnCommit& commit) {
@@ -281,6 +296,9 @@ Result<> SqliteProvider::append_with_execution(const std::string& instance,
     return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
         auto row = get_instance(tx, instance);
         DURABLE_TRY(append_events(tx, row.id, execution_id, *made));
+        ++tx.counters.revision; // readers of other processes wait for the disk, too
+        row.past = true;
+        run(tx.db, "UPDATE instances SET past = 1 WHERE id = ?1", row.id);
         // A history can tell how an instance started.
         if (row.place == Place::parked) {
             leave(tx, row);
@@ -320,16 +338,23 @@ Result<> SqliteProvider::enqueue_for_worker(const WorkItem& item) {
     });
 }
 
+std::optional<SqliteProvider::Lease> SqliteProvider::take(Transaction& tx,
+                                                          const FetchWork& request) {
+    auto lease = fetch_work(tx, request);
+    return lease
+               ? std::optional{Lease{.lease = *std::move(lease), .version = tx.counters.version()}}
+               : std::nullopt;
+}
+
 Result<Look<SqliteProvider::Lease>> SqliteProvider::try_fetch(const FetchWork& request) {
     Look<Lease> seen;
-    DURABLE_TRY(writer_.apply([&](Transaction& tx) -> Result<> {
-        seen.offer.reset();
-        if (auto lease = fetch_work(tx, request)) {
-            seen.offer = Lease{.lease = *std::move(lease), .version = tx.counters.version()};
-        }
-        seen.due = seen.offer ? std::nullopt : next_work_due(tx);
-        return {};
-    }));
+    DURABLE_TRY(writer_.apply(
+        [&](Transaction& tx) -> Result<> {
+            seen.offer = take(tx, request);
+            seen.due = seen.offer ? std::nullopt : tx.outlook.work.wait(tx.now);
+            return {};
+        },
+        Writer::Kind::takes));
     return seen;
 }
 
@@ -338,7 +363,10 @@ Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork
         return std::nullopt;
     }
     constexpr std::string_view operation = "fetch_work_item";
-    auto taken = waiting_.seek<Lease>(request, [&] { return try_fetch(request); });
+    auto taken = waiting_.seek<Lease>(
+        request,
+        [&] { return try_fetch(request); },
+        [&](Transaction& tx) { return take(tx, request); });
     if (!taken) {
         return failed(std::move(taken).error(), operation);
     }

@@ -48,6 +48,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     std::string name() const override { return "sqlite"; }
     std::string version() const override;
     Durability durability() const noexcept override;
+    std::size_t suitable_concurrency() const noexcept override;
     ProviderAdmin* as_management_capability() noexcept override { return this; }
 
     Result<std::optional<OrchestrationItem>>
@@ -155,6 +156,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
         WorkLease lease;
         std::uint64_t version = 0; // of the store that it was found in
     };
+    [[nodiscard]] static std::optional<Lease> take(Transaction& tx, const FetchWork& request);
     [[nodiscard]] Result<Look<Lease>> try_fetch(const FetchWork& request);
     [[nodiscard]] Result<std::vector<HistoryEvent>>
     read_events(const std::string& instance,

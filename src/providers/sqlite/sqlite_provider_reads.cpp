@@ -118,22 +118,19 @@ SqliteProvider::get_instance_stats(const std::string& instance) {
 
 Result<InstanceState> SqliteProvider::watch_instance(const WatchInstance& request) {
     constexpr std::string_view operation = "watch_instance";
-    StoreVersion version;
-    auto state = waiting_.watch(request, [&]() -> Result<InstanceState> {
-        InstanceState seen;
-        DURABLE_TRY_ASSIGN(version,
-                           read([&](Connection& db) { seen = state_of(db, request.instance); }));
-        return seen;
+    auto seen = waiting_.watch(request, [&]() -> Result<SeenState> {
+        SeenState now;
+        DURABLE_TRY_ASSIGN(
+            now.version, read([&](Connection& db) { now.state = state_of(db, request.instance); }));
+        return now;
     });
-    if (state) {
-        if (auto durable = ensure_durable(version); !durable) {
-            state = std::unexpected{std::move(durable).error()};
-        }
+    if (!seen) {
+        return failed(std::move(seen).error(), operation);
     }
-    if (!state) {
-        return failed(std::move(state).error(), operation);
+    if (auto durable = ensure_durable(seen->version); !durable) {
+        return failed(std::move(durable).error(), operation);
     }
-    return state;
+    return std::move(seen->state);
 }
 
 Result<std::vector<std::string>> SqliteProvider::list_instances() {

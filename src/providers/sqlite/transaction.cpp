@@ -40,9 +40,22 @@ void save_counters(Connection& db, const Counters& counters) {
         counters.expired);
 }
 
+std::optional<Duration> Due::wait(const Moment& now) const {
+    ledger::Soonest soonest;
+    if (wall != never) {
+        soonest.consider(wall, ledger::key_of(now.wall));
+    }
+    if (steady != never) {
+        soonest.consider(steady, ledger::key_of(now.steady));
+    }
+    return soonest.wait();
+}
+
 std::optional<std::uint64_t> store_version(Connection& db) {
     const auto version = find_integer(
-        db, "SELECT next_seq + next_instance + next_number + revision FROM store WHERE id = 1");
+        db,
+        "SELECT next_seq + next_instance + next_number + revision + quarantined + expired"
+        " FROM store WHERE id = 1");
     return version ? std::optional{static_cast<std::uint64_t>(*version)} : std::nullopt;
 }
 

@@ -7,11 +7,14 @@
 #include "providers/ledger/moment.hpp"
 #include "providers/sqlite/connection.hpp"
 
+#include <durable/provider.hpp>
 #include <durable/time.hpp>
 #include <durable/version.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,9 +36,9 @@ struct Counters {
     std::uint64_t expired = 0;
     bool operator==(const Counters&) const = default;
 
-    // Grows with everything that is queued and with every turn; leases and attempts do not count.
+    // Grows with every change that a reader could notice; leases and attempts do not count.
     [[nodiscard]] std::uint64_t version() const noexcept {
-        return next_seq + next_instance + next_number + revision;
+        return next_seq + next_instance + next_number + revision + quarantined + expired;
     }
 };
 
@@ -45,6 +48,25 @@ void save_counters(Connection& db, const Counters& counters);
 // Counters::version() of what the connection sees.
 [[nodiscard]] std::optional<std::uint64_t> store_version(Connection& db);
 
+// A time before which there is nothing to do, on each of the clocks; it may be too early.
+struct Due {
+    static constexpr auto unknown = std::numeric_limits<std::int64_t>::min();
+    static constexpr auto never = std::numeric_limits<std::int64_t>::max();
+
+    std::int64_t wall = unknown;
+    std::int64_t steady = unknown;
+
+    [[nodiscard]] std::optional<Duration> wait(const Moment& now) const;
+};
+
+// What a transaction need not look for: most of it becomes eligible, or expires, by time.
+struct Outlook {
+    Due turns;
+    Due work;
+    std::int64_t parked_wall = Due::unknown; // the oldest message that waits for a start
+    std::optional<bool> has_groups;          // of activities in sessions; false: there are none
+};
+
 // What a committed change may end somebody's wait for.
 struct News {
     struct Work {
@@ -53,16 +75,18 @@ struct News {
         std::optional<std::string> owner; // of the session, while somebody owns it
         std::size_t items = 1;
     };
+    struct Changed {
+        std::string id;
+        bool ended = false;                 // or deleted
+        std::optional<InstanceState> state; // of one that has ended
+    };
 
     std::vector<std::optional<Version>> turns; // by pinned version, one per instance
     std::vector<Work> work;
-    std::vector<std::string> instances; // changed ones
-    std::optional<Duration> turn_due;   // from now
+    std::vector<Changed> instances;
+    std::optional<Duration> turn_due; // from now
     std::optional<Duration> work_due;
-
-    [[nodiscard]] bool empty() const noexcept {
-        return turns.empty() && work.empty() && instances.empty() && !turn_due && !work_due;
-    }
+    std::uint64_t version = 0; // Counters::version
 };
 
 struct Transaction {
@@ -71,12 +95,23 @@ struct Transaction {
     Duration unstarted_message_ttl{};
     Moment now{};
     Counters counters{};
+    Outlook outlook{};
     News news{};
 
-    void note_turn_due(std::int64_t due, std::int64_t at) { note(news.turn_due, due, at); }
-    void note_work_due(std::int64_t due, std::int64_t at) { note(news.work_due, due, at); }
+    void note_turn_due(Instant at) { note_wall(outlook.turns, news.turn_due, at); }
+    void note_turn_due(SteadyInstant at) { note_steady(outlook.turns, news.turn_due, at); }
+    void note_work_due(Instant at) { note_wall(outlook.work, news.work_due, at); }
+    void note_work_due(SteadyInstant at) { note_steady(outlook.work, news.work_due, at); }
 
  private:
+    void note_wall(Due& due, std::optional<Duration>& soonest, Instant at) const {
+        due.wall = std::min(due.wall, ledger::key_of(at));
+        note(soonest, ledger::key_of(at), ledger::key_of(now.wall));
+    }
+    void note_steady(Due& due, std::optional<Duration>& soonest, SteadyInstant at) const {
+        due.steady = std::min(due.steady, ledger::key_of(at));
+        note(soonest, ledger::key_of(at), ledger::key_of(now.steady));
+    }
     static void note(std::optional<Duration>& soonest, std::int64_t due, std::int64_t at) {
         ledger::Soonest wait;
         wait.consider(due, at);

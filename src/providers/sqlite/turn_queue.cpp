@@ -3,7 +3,7 @@
 #include "providers/ledger/queueing.hpp"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <utility>
 
 namespace durable::sqlite {
@@ -18,8 +18,17 @@ bool starts_instance(std::int64_t kind) {
            kind == ledger::kind_of<work::ContinueAsNew>;
 }
 
-void set_state(Transaction& tx, std::int64_t seq, MessageState state) {
-    run(tx.db, "UPDATE messages SET state = ?2 WHERE seq = ?1", seq, state);
+void set_state(Transaction& tx,
+               const InstanceRow& row,
+               std::int64_t seq,
+               MessageState before,
+               MessageState state) {
+    run(tx.db,
+        "UPDATE messages SET state = ?4 WHERE instance = ?1 AND state = ?3 AND seq = ?2",
+        row.id,
+        seq,
+        before,
+        state);
 }
 
 // A message that has just become visible, in state `visible`.
@@ -38,7 +47,8 @@ void show(Transaction& tx, InstanceRow& row, std::int64_t seq, std::int64_t kind
             leave(tx, row);
             file(tx, row, false, false);
         } else {
-            set_state(tx, seq, MessageState::parked);
+            set_state(tx, row, seq, MessageState::visible, MessageState::parked);
+            tx.outlook.parked_wall = Due::unknown;
         }
         break;
     }
@@ -54,6 +64,11 @@ bool has_visible_start(Transaction& tx, const InstanceRow& row) {
         .has_value();
 }
 
+bool can_start(Transaction& tx, const InstanceRow& row) {
+    return row.exists() || has_visible_start(tx, row) ||
+           (row.past && stored_start(tx.db, row.id).has_value());
+}
+
 Place place_of(Transaction& tx, const InstanceRow& row, bool live_lease, bool hidden) {
     if (live_lease) {
         return Place::leased;
@@ -64,18 +79,18 @@ Place place_of(Transaction& tx, const InstanceRow& row, bool live_lease, bool hi
     if (!row.head_seq) {
         return Place::idle;
     }
-    const auto startable =
-        row.exists() || has_visible_start(tx, row) || stored_start(tx.db, row.id).has_value();
-    return startable ? Place::ready : Place::parked;
+    return can_start(tx, row) ? Place::ready : Place::parked;
 }
 
 } // namespace
 
 void add_message(Transaction& tx, const ledger::NewMessage& message) {
-    auto row = get_instance(tx, message.instance);
-    const auto before = std::pair{row.place, row.head_seq};
+    const auto known = find_instance(tx.db, message.instance);
+    auto row = known ? *known : new_instance(tx, message.instance);
     add_message(tx, message, row);
-    if (std::pair{row.place, row.head_seq} != before) {
+    if (!known) {
+        insert_instance(tx.db, row);
+    } else if (row.place != known->place || row.head_seq != known->head_seq) {
         save_place(tx.db, row);
     }
 }
@@ -85,21 +100,27 @@ void add_message(Transaction& tx, const ledger::NewMessage& message, InstanceRow
     const auto visible_at = std::max(message.visible_at, tx.now.wall);
     const auto visible = visible_at == tx.now.wall;
     const auto timer = message.kind == ledger::kind_of<work::TimerFired>;
+    const auto parked = visible && held.place == Place::parked && !starts_instance(message.kind);
+    auto state = visible ? MessageState::visible : MessageState::delayed;
+    state = parked ? MessageState::parked : state;
     run(tx.db,
         "INSERT INTO messages (seq, instance, state, visible_at, kind, execution_id, timer_id,"
         " item) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         seq,
         held.id,
-        visible ? MessageState::visible : MessageState::delayed,
+        state,
         visible_at,
         message.kind,
         timer ? std::optional{message.execution_id} : std::nullopt,
         timer ? std::optional{message.timer_id} : std::nullopt,
         message.text);
-    if (visible) {
+    if (parked) { // behind those that wait already
+        tx.outlook.parked_wall = Due::unknown;
+        held.head_seq = std::min(held.head_seq.value_or(seq), seq);
+    } else if (visible) {
         show(tx, held, seq, message.kind);
     } else {
-        tx.note_turn_due(ledger::key_of(visible_at), ledger::key_of(tx.now.wall));
+        tx.note_turn_due(visible_at);
     }
 }
 
@@ -118,12 +139,13 @@ void file(Transaction& tx, InstanceRow& row, bool live_lease, bool hidden) {
         break;
     case Place::parked:
         run(tx.db, "UPDATE messages SET state = 2 WHERE instance = ?1 AND state = 1", row.id);
+        tx.outlook.parked_wall = Due::unknown;
         break;
     case Place::hidden:
-        tx.note_turn_due(ledger::key_of(row.hidden_until), ledger::key_of(tx.now.wall));
+        tx.note_turn_due(row.hidden_until);
         break;
     case Place::leased:
-        tx.note_turn_due(ledger::key_of(row.until), ledger::key_of(tx.now.steady));
+        tx.note_turn_due(row.until);
         break;
     case Place::idle:
         break;
@@ -143,14 +165,14 @@ void refresh_head(Transaction& tx, InstanceRow& row) {
 
 namespace {
 
-struct Due {
+struct DueMessage {
     std::int64_t seq;
     std::int64_t instance;
     std::int64_t kind;
 };
 
 void show_due_messages(Transaction& tx) {
-    std::vector<Due> due;
+    std::vector<DueMessage> due;
     {
         Query rows{tx.db,
                    "SELECT seq, instance, kind FROM messages"
@@ -161,8 +183,8 @@ void show_due_messages(Transaction& tx) {
         }
     }
     for (const auto& message : due) {
-        set_state(tx, message.seq, MessageState::visible);
         if (auto row = find_instance(tx.db, message.instance)) {
+            set_state(tx, *row, message.seq, MessageState::delayed, MessageState::visible);
             show(tx, *row, message.seq, message.kind);
             save_place(tx.db, *row);
         }
@@ -187,35 +209,36 @@ void refile(Transaction& tx, const std::vector<std::int64_t>& ids) {
     }
 }
 
+void lower(std::int64_t& due, std::optional<std::int64_t> other) {
+    due = std::min(due, other.value_or(Due::never));
+}
+
 } // namespace
 
 void advance_turns(Transaction& tx) {
-    show_due_messages(tx);
-    refile(tx,
-           ids_of(Query{tx.db,
-                        "SELECT id FROM instances WHERE place = 2 AND hidden_until_at <= ?1"
-                        " ORDER BY hidden_until_at",
-                        tx.now.wall}));
-    refile(tx,
-           ids_of(Query{tx.db,
-                        "SELECT id FROM instances WHERE place = 3 AND until <= ?1 ORDER BY until",
-                        tx.now.steady}));
-}
-
-std::optional<Duration> next_turn_due(Transaction& tx) {
-    ledger::Soonest soonest;
-    if (const auto due =
-            find_integer(tx.db, "SELECT min(visible_at) FROM messages WHERE state = 0")) {
-        soonest.consider(*due, ledger::key_of(tx.now.wall));
+    auto& due = tx.outlook.turns;
+    if (due.wall <= ledger::key_of(tx.now.wall)) {
+        due.wall = Due::never; // what is filed now may lower it
+        show_due_messages(tx);
+        refile(tx,
+               ids_of(Query{tx.db,
+                            "SELECT id FROM instances WHERE place = 2 AND hidden_until_at <= ?1"
+                            " ORDER BY hidden_until_at",
+                            tx.now.wall}));
+        lower(due.wall,
+              find_integer(tx.db, "SELECT min(visible_at) FROM messages WHERE state = 0"));
+        lower(due.wall,
+              find_integer(tx.db, "SELECT min(hidden_until_at) FROM instances WHERE place = 2"));
     }
-    if (const auto due =
-            find_integer(tx.db, "SELECT min(hidden_until_at) FROM instances WHERE place = 2")) {
-        soonest.consider(*due, ledger::key_of(tx.now.wall));
+    if (due.steady <= ledger::key_of(tx.now.steady)) {
+        due.steady = Due::never;
+        refile(
+            tx,
+            ids_of(Query{tx.db,
+                         "SELECT id FROM instances WHERE place = 3 AND until <= ?1 ORDER BY until",
+                         tx.now.steady}));
+        lower(due.steady, find_integer(tx.db, "SELECT min(until) FROM instances WHERE place = 3"));
     }
-    if (const auto due = find_integer(tx.db, "SELECT min(until) FROM instances WHERE place = 3")) {
-        soonest.consider(*due, ledger::key_of(tx.now.steady));
-    }
-    return soonest.wait();
 }
 
 // ---- Out of the way
@@ -237,8 +260,8 @@ void after_removal(Transaction& tx, InstanceRow& row) {
 
 bool expire_some(Transaction& tx) {
     const auto oldest = add_saturating(tx.now.wall, -tx.unstarted_message_ttl);
-    std::map<std::int64_t, std::vector<std::int64_t>> by_instance;
-    std::vector<std::int64_t> expired;
+    std::set<std::int64_t> instances;
+    std::vector<std::pair<std::int64_t, std::int64_t>> expired; // seq, instance
     {
         Query rows{tx.db,
                    "SELECT seq, instance FROM messages WHERE state = 2 AND visible_at <= ?1"
@@ -246,23 +269,28 @@ bool expire_some(Transaction& tx) {
                    oldest,
                    most_expired_at_once};
         while (rows.step()) {
-            expired.push_back(rows.integer(0));
-            by_instance[rows.integer(1)].push_back(rows.integer(0));
+            expired.emplace_back(rows.integer(0), rows.integer(1));
+            instances.insert(rows.integer(1));
         }
     }
     std::ranges::sort(expired);
-    for (const auto seq : expired) {
+    for (const auto& [seq, instance] : expired) {
         run(tx.db,
             "INSERT INTO quarantine (expired, seq, queue, instance_id, item, reason,"
             " quarantined_at) SELECT 1, m.seq, 'orchestrator', i.instance_id, m.item,"
             " 'expired: its instance did not start in time', ?2"
-            " FROM messages m JOIN instances i ON i.id = m.instance WHERE m.seq = ?1",
+            " FROM messages m JOIN instances i ON i.id = m.instance"
+            " WHERE m.instance = ?3 AND m.state = 2 AND m.seq = ?1",
             seq,
-            tx.now.wall);
-        run(tx.db, "DELETE FROM messages WHERE seq = ?1", seq);
+            tx.now.wall,
+            instance);
+        run(tx.db,
+            "DELETE FROM messages WHERE instance = ?1 AND state = 2 AND seq = ?2",
+            instance,
+            seq);
         ++tx.counters.expired;
     }
-    for (const auto& [id, messages] : by_instance) {
+    for (const auto id : instances) {
         if (auto row = find_instance(tx.db, id)) {
             after_removal(tx, *row);
         }
@@ -281,8 +309,15 @@ bool expire_some(Transaction& tx) {
 } // namespace
 
 void expire_messages(Transaction& tx) {
+    const auto oldest = add_saturating(tx.now.wall, -tx.unstarted_message_ttl);
+    if (tx.outlook.parked_wall > ledger::key_of(oldest)) {
+        return;
+    }
     while (expire_some(tx)) {
     }
+    tx.outlook.parked_wall =
+        find_integer(tx.db, "SELECT min(visible_at) FROM messages WHERE state = 2")
+            .value_or(Due::never);
 }
 
 void quarantine_message(Transaction& tx,
@@ -291,7 +326,7 @@ void quarantine_message(Transaction& tx,
                         std::string_view text,
                         std::string_view reason) {
     quarantine(tx, ledger::Queue::orchestrator, seq, row.instance_id, text, reason);
-    run(tx.db, "DELETE FROM messages WHERE seq = ?1", seq);
+    run(tx.db, "DELETE FROM messages WHERE instance = ?1 AND state = 1 AND seq = ?2", row.id, seq);
     after_removal(tx, row);
 }
 

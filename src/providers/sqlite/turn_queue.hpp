@@ -31,8 +31,6 @@ void refresh_head(Transaction& tx, InstanceRow& row);
 
 // Files everything that became due or expired.
 void advance_turns(Transaction& tx);
-// When advance would next change something; nullopt: never.
-[[nodiscard]] std::optional<Duration> next_turn_due(Transaction& tx);
 
 // Takes out parked messages that have waited too long, and counts them.
 void expire_messages(Transaction& tx);

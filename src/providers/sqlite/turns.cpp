@@ -15,8 +15,19 @@ namespace durable::sqlite {
 
 namespace {
 
+// The values that earlier executions left.
+void attach_values(Connection& db, TurnOffer& offer) {
+    Query rows{
+        db, "SELECT key, value, updated_at FROM kv_store WHERE instance = ?1", offer.instance};
+    while (rows.step()) {
+        offer.item.kv_snapshot[rows.text(0)] = {.value = rows.text(1),
+                                                .last_updated_at_ms = rows.number(2)};
+    }
+}
+
 // Who the instance is. It has a row, or a stored history that tells, or a message that starts it.
-void identify(Transaction& tx, OrchestrationItem& item, const InstanceRow& row) {
+void identify(Transaction& tx, TurnOffer& offer, const InstanceRow& row) {
+    auto& item = offer.item;
     item.instance = row.instance_id;
     item.incarnation = static_cast<std::uint64_t>(row.id);
     if (row.exists()) {
@@ -25,8 +36,14 @@ void identify(Transaction& tx, OrchestrationItem& item, const InstanceRow& row) 
         item.execution_id = row.execution_id;
         return;
     }
-    item.execution_id = latest_execution(tx.db, row.id);
-    if (const auto started = stored_start(tx.db, row.id)) {
+    item.execution_id = 1;
+    offer.has_history = true;
+    if (row.past) {
+        item.execution_id = latest_execution(tx.db, row.id);
+        offer.events = events_after(tx.db, row.id, item.execution_id, 0);
+        attach_values(tx.db, offer);
+    }
+    if (const auto started = start_in(offer.events)) {
         item.orchestration_name = started->name;
         item.version = started->version;
         return;
@@ -43,6 +60,39 @@ void identify(Transaction& tx, OrchestrationItem& item, const InstanceRow& row) 
             return take(*next);
         }
     }
+}
+
+// The few events after those that the caller holds, if it does hold some.
+void attach_newest(Connection& db, TurnOffer& offer, const CachedHistoryLookup& cached) {
+    constexpr std::size_t most = 64;
+    auto& item = offer.item;
+    const auto held = cached ? cached(item.instance) : std::nullopt;
+    const auto same = held && (held->incarnation == 0 || held->incarnation == item.incarnation);
+    if (!same || held->execution_id != item.execution_id ||
+        static_cast<std::int64_t>(held->last_event_id) <= 0) {
+        return;
+    }
+    Query rows{db,
+               "SELECT event_id, event FROM history WHERE instance = ?1 AND execution_id = ?2"
+               " AND event_id >= ?3 ORDER BY event_id",
+               offer.instance,
+               item.execution_id,
+               held->last_event_id};
+    if (!rows.step() || rows.number(0) != held->last_event_id) {
+        return;
+    }
+    while (rows.step()) {
+        if (offer.events.size() == most) {
+            offer.events.clear();
+            return;
+        }
+        offer.events.push_back(rows.text(1));
+    }
+    for (auto& text : events_above_half(db, offer.instance, item.execution_id)) {
+        offer.events.push_back(std::move(text));
+    }
+    item.history_after = held->last_event_id;
+    offer.has_history = true;
 }
 
 // Why an item does not belong into the instance's queue; empty: it does.
@@ -129,7 +179,10 @@ std::optional<TurnOffer> fetch_turn(Transaction& tx, const FetchOrchestration& r
         if (!take_messages(tx, *row, offer.item)) {
             continue;
         }
-        identify(tx, offer.item, *row);
+        identify(tx, offer, *row);
+        if (!offer.has_history) {
+            attach_newest(tx.db, offer, request.cached);
+        }
         row->token = new_token('t', row->id, tx.random);
         row->lease = static_cast<std::int64_t>(tx.counters.next_lease++);
         row->until = add_saturating(tx.now.steady, request.lock_timeout);
@@ -160,26 +213,28 @@ void attach_history(Connection& db, TurnOffer& offer, const CachedHistoryLookup&
                      held->last_event_id)) {
         item.history_after = held->last_event_id;
     }
-    const auto texts = events_after(db, offer.instance, item.execution_id, item.history_after);
-    item.history.reserve(texts.size());
-    for (const auto& text : texts) {
+    offer.events = events_after(db, offer.instance, item.execution_id, item.history_after);
+    offer.has_history = true;
+    if (item.history_after == 0) {
+        attach_values(db, offer);
+    }
+}
+
+OrchestrationItem unpack(TurnOffer offer) {
+    auto& item = offer.item;
+    item.history.reserve(offer.events.size());
+    for (const auto& text : offer.events) {
         auto event = decode_event(text);
         if (!event) {
             item.history.clear();
             item.history_after = 0;
+            item.kv_snapshot.clear();
             item.history_error = "stored history does not decode: " + event.error().message;
-            return;
+            break;
         }
         item.history.push_back(*std::move(event));
     }
-    if (item.history_after == 0) {
-        Query rows{
-            db, "SELECT key, value, updated_at FROM kv_store WHERE instance = ?1", offer.instance};
-        while (rows.step()) {
-            item.kv_snapshot[rows.text(0)] = {.value = rows.text(1),
-                                              .last_updated_at_ms = rows.number(2)};
-        }
-    }
+    return std::move(item);
 }
 
 Result<> abandon_turn(Transaction& tx,

@@ -13,10 +13,13 @@
 
 namespace durable::sqlite {
 
-// A leased instance, without its history: that is read by the caller, beside the transactions.
+// A leased instance. Its history is left out when it is more than a few events: then the caller
+// reads it beside the transactions.
 struct TurnOffer {
     OrchestrationItem item;
     std::int64_t instance = 0;
+    bool has_history = false;
+    std::vector<std::string> events; // of item.history
 };
 
 // The instance that the token leases, also after the lease ran out; while it is live.
@@ -29,6 +32,8 @@ struct TurnOffer {
                                                   const FetchOrchestration& request);
 // Adds the events that the caller does not hold yet, and the values of earlier executions.
 void attach_history(Connection& db, TurnOffer& offer, const CachedHistoryLookup& cached);
+// The item, with its history.
+[[nodiscard]] OrchestrationItem unpack(TurnOffer offer);
 
 // A commit, encoded. Made outside the transaction, for the time it takes.
 struct PreparedCommit {

@@ -1,13 +1,15 @@
-// Waiting: the threads inside a fetch or a watch, and who of them is woken by what.
+// Waiting: the threads inside a fetch or a watch, and who of them gets or hears what.
 //
-// News of this process's own commits arrive through hear(); everything else that may have changed
-// (another process, time moved by hand) wakes them all to look for themselves.
+// A transaction of this process hands what it made to those who wait in a fetch, before it commits:
+// so they need no transaction of their own. Everything else that may have changed (another process,
+// time moved by hand) wakes them all to look for themselves.
 
 #pragma once
 
 #include "base/mutex.hpp"
-#include "providers/ledger/waiters.hpp"
+#include "providers/sqlite/seekers.hpp"
 #include "providers/sqlite/transaction.hpp"
+#include "providers/sqlite/writer.hpp"
 
 #include <durable/provider.hpp>
 #include <durable/time.hpp>
@@ -18,7 +20,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -32,61 +36,83 @@ struct Look {
     std::optional<Duration> due;
 };
 
-class Waiting {
+// The state of an instance, and the version of the store that it was seen in.
+struct SeenState {
+    InstanceState state;
+    std::optional<std::uint64_t> version;
+};
+
+class Waiting final : public Writer::Companion {
  public:
     // `occupied` is called when the first waiter comes, with no lock held.
     Waiting(std::shared_ptr<Clock> clock, std::function<void()> occupied);
 
-    // Answers what `look` finds, at once or within the poll timeout.
-    template <class Offer, class Request, class Looking>
-    [[nodiscard]] Result<std::optional<Offer>> seek(const Request& request, Looking&& look);
+    // Answers what `look()` finds, at once or within the poll timeout, or what `take(transaction)`
+    // got meanwhile: it is called from other threads while this one waits.
+    template <class Offer, class Request, class Looking, class Taking>
+    [[nodiscard]] Result<std::optional<Offer>>
+    seek(const Request& request, Looking&& look, Taking&& take);
 
-    // Answers the state once its revision is another, or when the time is up.
+    // Answers the state once it is another, or when the time is up.
     template <class Reading>
-    [[nodiscard]] Result<InstanceState> watch(const WatchInstance& request, Reading&& read);
+    [[nodiscard]] Result<SeenState> watch(const WatchInstance& request, Reading&& read);
 
-    void hear(const News& news) DURABLE_EXCLUDES(mutex_);
+    void before_commit(Transaction& tx) override DURABLE_EXCLUDES(mutex_);
+    void committed(const News& news) override DURABLE_EXCLUDES(mutex_);
+    void undone() override DURABLE_EXCLUDES(mutex_);
+
     void wake_all() DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] bool empty() const DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] std::size_t asleep() const DURABLE_EXCLUDES(mutex_); // how many
 
  private:
-    template <class Request>
-    using Seeker = ledger::Seeker<Request>;
-    template <class Request>
-    using Seekers = ledger::Seekers<Request>;
-    using Sleeper = ledger::Sleeper;
-
     struct Watcher {
-        Sleeper* asleep = nullptr;
+        bool ended_only = false;
         bool called = false;
+        std::optional<SeenState> told; // what it waits for: no need to look
+        std::shared_ptr<Parker> parker;
+    };
+    // Wakes a thread that is asked to stop.
+    struct Waker {
+        Parker* parker;
+        void operator()() const { parker->wake(); }
     };
 
-    Seekers<FetchOrchestration>& seekers(const FetchOrchestration&) DURABLE_REQUIRES(mutex_) {
-        return turns_;
+    enum class Woken : std::uint8_t { to_look, with_something, to_stop };
+
+    template <class Request>
+    Seekers<Request>& seekers() DURABLE_REQUIRES(mutex_) {
+        if constexpr (std::is_same_v<Request, FetchWork>) {
+            return work_;
+        } else {
+            return turns_;
+        }
     }
-    Seekers<FetchWork>& seekers(const FetchWork&) DURABLE_REQUIRES(mutex_) { return work_; }
 
     template <class Request>
     void enter(Seeker<Request>& self) DURABLE_EXCLUDES(mutex_);
+    // `empty_handed`: it leaves without anything.
     template <class Request>
-    void leave(Seeker<Request>& self) DURABLE_EXCLUDES(mutex_);
-    // True when it slept or has reason to look again; false when the wait was stopped.
+    void leave(Seeker<Request>& self, bool empty_handed) DURABLE_EXCLUDES(mutex_);
     template <class Request>
-    bool sleep(Seeker<Request>& self,
-               Sleeper& sleeper,
-               SteadyInstant deadline,
-               std::optional<SteadyInstant> due,
-               std::uint64_t jumps) DURABLE_EXCLUDES(mutex_);
-    void watch_loop(const WatchInstance& request,
-                    Watcher& self,
-                    SteadyInstant deadline,
-                    const std::function<bool()>& changed) DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] Woken sleep(Seeker<Request>& self,
+                              SteadyInstant deadline,
+                              std::optional<SteadyInstant> due,
+                              std::uint64_t jumps) DURABLE_EXCLUDES(mutex_);
+    // Whether a seeker that suits got something.
+    template <class Request, class Suits>
+    [[nodiscard]] bool hand_over(Transaction& tx, Suits&& suits) DURABLE_EXCLUDES(mutex_);
+    // What it was told, or nothing when `changed` was true or the time is up.
+    [[nodiscard]] std::optional<SeenState> watch_loop(const WatchInstance& request,
+                                                      SteadyInstant deadline,
+                                                      const std::function<bool()>& changed)
+        DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] bool take_call(Watcher& self) DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] bool is_told(const Watcher& self) const DURABLE_EXCLUDES(mutex_);
+    void count_sleeper(bool sleeps) DURABLE_EXCLUDES(mutex_);
     void note_arrival(bool first);
     [[nodiscard]] std::uint64_t jumps() const DURABLE_EXCLUDES(mutex_);
-    void call_watchers(const std::string& instance) DURABLE_REQUIRES(mutex_);
     [[nodiscard]] bool nobody() const DURABLE_REQUIRES(mutex_);
-    void flush(const MutexLock& lock) DURABLE_REQUIRES(mutex_);
 
     const std::shared_ptr<Clock> clock_;
     const std::function<void()> occupied_;
@@ -94,41 +120,51 @@ class Waiting {
     Seekers<FetchOrchestration> turns_ DURABLE_GUARDED_BY(mutex_);
     Seekers<FetchWork> work_ DURABLE_GUARDED_BY(mutex_);
     std::unordered_multimap<std::string, Watcher*> watchers_ DURABLE_GUARDED_BY(mutex_);
-    std::vector<Sleeper*> to_wake_ DURABLE_GUARDED_BY(mutex_);
+    std::vector<SeekerState*> handed_ DURABLE_GUARDED_BY(mutex_); // by the transaction under way
     std::size_t asleep_ DURABLE_GUARDED_BY(mutex_) = 0;
     std::uint64_t jumps_ DURABLE_GUARDED_BY(mutex_) = 0; // of the clock, by hand
     std::shared_ptr<void> on_jump_;                      // last: destroyed first
 };
 
-template <class Offer, class Request, class Looking>
-Result<std::optional<Offer>> Waiting::seek(const Request& request, Looking&& look) {
+template <class Offer, class Request, class Looking, class Taking>
+Result<std::optional<Offer>> Waiting::seek(const Request& request, Looking&& look, Taking&& take) {
     if (request.stop.stop_requested()) {
         return std::nullopt;
     }
     const auto deadline =
         add_saturating(clock_->steady(), std::max(request.poll_timeout, Duration::zero()));
-    Seeker<Request> self{.request = &request};
+    std::optional<Offer> handed;
+    Seeker<Request> self;
+    self.request = &request;
+    self.take = [&](Transaction& tx) {
+        handed = take(tx);
+        return handed.has_value();
+    };
     enter(self);
-    std::optional<Sleeper> sleeper;
+    std::optional<std::stop_callback<Waker>> on_stop;
     for (;;) {
         const auto jumped = jumps();
         const auto steady = clock_->steady();
         Result<Look<Offer>> seen = look();
         if (!seen || seen->offer || steady >= deadline) {
-            leave(self);
+            leave(self, !seen || !seen->offer);
             if (!seen) {
                 return std::unexpected{std::move(seen).error()};
             }
             return std::move(seen->offer);
         }
-        if (!sleeper) {
-            sleeper.emplace(*clock_, request.stop);
+        if (!self.parker) {
+            self.parker = std::make_shared<Parker>(*clock_);
+            if (request.stop.stop_possible()) {
+                on_stop.emplace(request.stop, Waker{self.parker.get()});
+            }
         }
         const auto due =
             seen->due ? std::optional{add_saturating(steady, *seen->due)} : std::nullopt;
-        if (!sleep(self, *sleeper, deadline, due, jumped)) {
-            leave(self);
-            return std::nullopt;
+        const auto woken = sleep(self, deadline, due, jumped);
+        if (woken != Woken::to_look) {
+            leave(self, woken == Woken::to_stop);
+            return woken == Woken::with_something ? std::move(handed) : std::nullopt;
         }
     }
 }
@@ -139,63 +175,91 @@ void Waiting::enter(Seeker<Request>& self) {
     {
         const MutexLock lock{mutex_};
         first = nobody();
-        seekers(*self.request).add(self);
+        seekers<Request>().add(self);
     }
     note_arrival(first);
 }
 
 template <class Request>
-void Waiting::leave(Seeker<Request>& self) {
-    const MutexLock lock{mutex_};
-    auto& others = seekers(*self.request);
-    others.remove(self);
-    if (self.called) { // for work that it may not have taken
-        others.call(1, [](const Request&) { return true; });
-        flush(lock);
+void Waiting::leave(Seeker<Request>& self, bool empty_handed) {
+    Parkers to_wake;
+    {
+        const MutexLock lock{mutex_};
+        auto& others = seekers<Request>();
+        others.remove(self);
+        // Called for work that it may not have taken, or the one who would have looked when
+        // something falls due.
+        if (self.called || (empty_handed && self.parker)) {
+            others.call(1, [](const Request&) { return true; }, to_wake);
+        }
+    }
+    for (const auto& parker : to_wake) {
+        parker->wake();
     }
 }
 
 template <class Request>
-bool Waiting::sleep(Seeker<Request>& self,
-                    Sleeper& sleeper,
-                    SteadyInstant deadline,
-                    std::optional<SteadyInstant> due,
-                    std::uint64_t jumps) {
-    const MutexLock lock{mutex_};
-    auto& others = seekers(*self.request);
-    if (self.request->stop.stop_requested()) {
-        return false;
-    }
-    if (!self.called && jumps == jumps_) {
+Waiting::Woken Waiting::sleep(Seeker<Request>& self,
+                              SteadyInstant deadline,
+                              std::optional<SteadyInstant> due,
+                              std::uint64_t jumps) {
+    const auto stopped = [&] { return self.request->stop.stop_requested(); };
+    auto left = Duration::zero();
+    {
+        const MutexLock lock{mutex_};
+        if (self.called || jumps != jumps_ || stopped()) {
+            self.called = false;
+            return stopped() ? Woken::to_stop : Woken::to_look;
+        }
         self.wakes_at = deadline;
-        if (due && *due < deadline && !others.covered(*due)) {
+        if (due && *due < deadline && !seekers<Request>().covered(*due)) {
             self.wakes_at = *due;
         }
-        if (const auto steady = clock_->steady(); steady < self.wakes_at) {
-            self.asleep = &sleeper;
-            ++asleep_;
-            sleeper.sleep(lock, self.wakes_at - steady);
-            --asleep_;
-        }
+        self.seeking = Seeking::asleep;
+        left = self.wakes_at - clock_->steady();
+        ++asleep_;
     }
-    others.look_again(self);
-    return !self.request->stop.stop_requested();
+    for (;;) {
+        if (left > Duration::zero()) {
+            self.parker->park(left);
+        }
+        const MutexLock lock{mutex_};
+        if (self.seeking == Seeking::claimed) { // whoever claimed it says what became of that
+            left = Duration::max();
+            continue;
+        }
+        left = self.wakes_at - clock_->steady();
+        const auto served = self.seeking == Seeking::served;
+        if (!served && !self.called && jumps == jumps_ && left > Duration::zero() && !stopped()) {
+            continue; // it may have to sleep no longer than it thought
+        }
+        --asleep_;
+        self.seeking = Seeking::looking;
+        self.called = false;
+        return served ? Woken::with_something : stopped() ? Woken::to_stop : Woken::to_look;
+    }
 }
 
 template <class Reading>
-Result<InstanceState> Waiting::watch(const WatchInstance& request, Reading&& read) {
+Result<SeenState> Waiting::watch(const WatchInstance& request, Reading&& read) {
     const auto deadline =
         add_saturating(clock_->steady(), std::max(request.timeout, Duration::zero()));
-    Result<InstanceState> state = read();
-    if (!state || state->revision != request.seen_revision || clock_->steady() >= deadline) {
-        return state;
+    Result<SeenState> seen;
+    const auto changed = [&] {
+        seen = read();
+        if (!seen || seen->state.revision == request.seen_revision) {
+            return !seen;
+        }
+        return !request.ended_only || !seen->state.exists ||
+               seen->state.status == ExecutionStatus::completed ||
+               seen->state.status == ExecutionStatus::failed;
+    };
+    if (request.timeout <= Duration::zero()) {
+        (void)changed();
+    } else if (auto told = watch_loop(request, deadline, changed)) {
+        return *std::move(told);
     }
-    Watcher self;
-    watch_loop(request, self, deadline, [&] {
-        state = read();
-        return !state || state->revision != request.seen_revision;
-    });
-    return state;
+    return seen;
 }
 
 } // namespace durable::sqlite

@@ -105,12 +105,20 @@ void consider_owned(Transaction& tx,
     }
 }
 
+// Most stores have no sessions.
+bool has_groups(Transaction& tx) {
+    if (!tx.outlook.has_groups) {
+        tx.outlook.has_groups = find_integer(tx.db, "SELECT min(id) FROM work_groups").has_value();
+    }
+    return *tx.outlook.has_groups;
+}
+
 } // namespace
 
 std::optional<WorkRow> first_ready(Transaction& tx, const FetchWork& request) {
     Lowest lowest;
     consider_open(tx, request.tags, lowest);
-    if (request.session) {
+    if (request.session && has_groups(tx)) {
         if (request.session->claim_new) {
             consider_unclaimed(tx, request.tags, lowest);
         }

@@ -46,6 +46,7 @@ void refresh_group(Transaction& tx,
     const auto group = find_integer(
         tx.db, "SELECT id FROM work_groups WHERE session = ?1 AND tag IS ?2", session, tag);
     if (!group) {
+        tx.outlook.has_groups = true;
         run(tx.db,
             "INSERT INTO work_groups (session, tag, head_seq, live) VALUES (?1, ?2, ?3, ?4)",
             session,
@@ -198,7 +199,7 @@ void put_back(Transaction& tx, const WorkRow& row, Instant visible_at, std::int6
     if (ready) {
         announce(tx, row.tag, row.session, 1);
     } else {
-        tx.note_work_due(ledger::key_of(visible_at), ledger::key_of(tx.now.wall));
+        tx.note_work_due(visible_at);
     }
 }
 
@@ -239,31 +240,28 @@ void end_sessions(Transaction& tx) {
 } // namespace
 
 void advance_work(Transaction& tx) {
-    make_ready(tx,
-               Query{tx.db,
-                     "SELECT seq, session, tag FROM work WHERE state = 0 AND visible_at <= ?1"
-                     " ORDER BY visible_at",
-                     tx.now.wall});
-    make_ready(tx,
-               Query{tx.db,
-                     "SELECT seq, session, tag FROM work WHERE state = 2 AND until <= ?1"
-                     " ORDER BY until",
-                     tx.now.steady});
-    end_sessions(tx);
-}
-
-std::optional<Duration> next_work_due(Transaction& tx) {
-    ledger::Soonest soonest;
-    if (const auto due = find_integer(tx.db, "SELECT min(visible_at) FROM work WHERE state = 0")) {
-        soonest.consider(*due, ledger::key_of(tx.now.wall));
+    auto& due = tx.outlook.work;
+    if (due.wall <= ledger::key_of(tx.now.wall)) {
+        make_ready(tx,
+                   Query{tx.db,
+                         "SELECT seq, session, tag FROM work WHERE state = 0 AND visible_at <= ?1"
+                         " ORDER BY visible_at",
+                         tx.now.wall});
+        due.wall = find_integer(tx.db, "SELECT min(visible_at) FROM work WHERE state = 0")
+                       .value_or(Due::never);
     }
-    if (const auto due = find_integer(tx.db, "SELECT min(until) FROM work WHERE state = 2")) {
-        soonest.consider(*due, ledger::key_of(tx.now.steady));
+    if (due.steady <= ledger::key_of(tx.now.steady)) {
+        make_ready(tx,
+                   Query{tx.db,
+                         "SELECT seq, session, tag FROM work WHERE state = 2 AND until <= ?1"
+                         " ORDER BY until",
+                         tx.now.steady});
+        end_sessions(tx);
+        due.steady = std::min(
+            find_integer(tx.db, "SELECT min(until) FROM work WHERE state = 2").value_or(Due::never),
+            find_integer(tx.db, "SELECT min(until) FROM sessions WHERE live = 1")
+                .value_or(Due::never));
     }
-    if (const auto due = find_integer(tx.db, "SELECT min(until) FROM sessions WHERE live = 1")) {
-        soonest.consider(*due, ledger::key_of(tx.now.steady));
-    }
-    return soonest.wait();
 }
 
 // ---- Leases and sessions
@@ -279,12 +277,12 @@ void lease_work(Transaction& tx,
         token,
         until);
     refresh_group(tx, row);
-    tx.note_work_due(ledger::key_of(until), ledger::key_of(tx.now.steady));
+    tx.note_work_due(until);
 }
 
 void extend_work(Transaction& tx, const WorkRow& row, SteadyInstant until) {
     run(tx.db, "UPDATE work SET until = ?2 WHERE seq = ?1", row.seq, until);
-    tx.note_work_due(ledger::key_of(until), ledger::key_of(tx.now.steady));
+    tx.note_work_due(until);
 }
 
 void claim_session(Transaction& tx, const std::string& session, const SessionClaim& claim) {
@@ -297,7 +295,7 @@ void claim_session(Transaction& tx, const std::string& session, const SessionCla
         claim.owner_id,
         until,
         tx.now.steady);
-    tx.note_work_due(ledger::key_of(until), ledger::key_of(tx.now.steady));
+    tx.note_work_due(until);
     if (!before.live || before.owner != claim.owner_id) {
         set_live(tx, session, true);
     }

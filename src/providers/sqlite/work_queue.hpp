@@ -38,7 +38,6 @@ void remove_all_work(Transaction& tx, std::int64_t instance);
 void put_back(Transaction& tx, const WorkRow& row, Instant visible_at, std::int64_t attempts);
 
 void advance_work(Transaction& tx);
-[[nodiscard]] std::optional<Duration> next_work_due(Transaction& tx);
 
 // The oldest item that the request may take.
 [[nodiscard]] std::optional<WorkRow> first_ready(Transaction& tx, const FetchWork& request);

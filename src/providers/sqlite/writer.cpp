@@ -14,6 +14,8 @@ namespace {
 
 // More would keep the first ones waiting for long and gain nothing.
 constexpr std::size_t largest_batch = 512;
+// How many transactions in a row a caller makes at most before it goes on with its own life.
+constexpr int most_rounds = 16;
 
 } // namespace
 
@@ -21,110 +23,150 @@ Writer::Writer(std::unique_ptr<Connection> connection,
                std::shared_ptr<Clock> clock,
                std::shared_ptr<Random> random,
                const Options& options,
-               Listener listener)
+               Companion& companion)
     : clock_{std::move(clock)},
       random_{std::move(random)},
       options_{options},
-      listener_{std::move(listener)},
+      companion_{companion},
       connection_{std::move(connection)} {}
 
 Writer::~Writer() = default;
 
-Result<> Writer::apply(Change change) {
-    Job job{.change = std::move(change)};
+Result<> Writer::apply(Change change, Kind kind) {
+    Job job{.change = std::move(change), .kind = kind};
+    bool follows = false;
     {
-        std::unique_lock lock{queue_mutex_};
+        const std::scoped_lock lock{queue_mutex_};
         waiting_.push_back(&job);
-        if (busy_) {
-            job.turned.wait(lock, [&] { return job.done || job.leads; });
-            if (job.done) {
-                return std::move(job.result);
-            }
+        follows = std::exchange(busy_, true);
+    }
+    if (follows) {
+        std::unique_lock lock{job.mutex};
+        job.turned.wait(lock, [&] { return job.done || job.leads; });
+        if (job.done) {
+            return std::move(job.result);
         }
-        busy_ = true;
     }
     lead(job);
     return std::move(job.result);
 }
 
-// Carries out what waits, the own job included, then leaves the rest to the first of them.
+// Carries out what waits, the own job included, and what came meanwhile: waking somebody to go on
+// would leave the connection idle for that long. Then leaves the rest to the first of them.
 void Writer::lead(Job& own) {
     std::vector<Job*> batch;
+    for (int round = 0; round < most_rounds; ++round) {
+        batch.clear();
+        {
+            const std::scoped_lock lock{queue_mutex_};
+            if (waiting_.empty()) {
+                busy_ = false;
+                return;
+            }
+            if (waiting_.size() <= largest_batch) {
+                batch.swap(waiting_);
+            } else { // the oldest, and the own one: it leads because it is the oldest, or alone
+                const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(largest_batch);
+                batch.assign(waiting_.begin(), end);
+                waiting_.erase(waiting_.begin(), end);
+            }
+        }
+        run_batch(batch);
+        for (auto* job : batch) {
+            if (job != &own) {
+                const std::scoped_lock lock{job->mutex};
+                job->done = true;
+                job->turned.notify_one();
+            }
+        }
+    }
+    Job* next = nullptr;
     {
         const std::scoped_lock lock{queue_mutex_};
-        if (waiting_.size() <= largest_batch) {
-            batch.swap(waiting_);
-        } else { // the oldest, and the own one: it leads because it is the oldest, or alone
-            const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(largest_batch);
-            batch.assign(waiting_.begin(), end);
-            waiting_.erase(waiting_.begin(), end);
-        }
+        busy_ = !waiting_.empty();
+        next = busy_ ? waiting_.front() : nullptr;
     }
-    run_batch(batch);
-    const std::scoped_lock lock{queue_mutex_};
-    for (auto* job : batch) {
-        job->done = true;
-        if (job != &own) {
-            job->turned.notify_one();
-        }
-    }
-    if (waiting_.empty()) {
-        busy_ = false;
-    } else {
-        waiting_.front()->leads = true;
-        waiting_.front()->turned.notify_one();
+    if (next != nullptr) { // nobody but us could end it
+        const std::scoped_lock lock{next->mutex};
+        next->leads = true;
+        next->turned.notify_one();
     }
 }
 
 void Writer::run_batch(const std::vector<Job*>& batch) {
     News news;
+    std::optional<Error> error;
     {
         const MutexLock lock{connection_mutex_};
-        auto error = broken_;
+        error = broken_;
         if (!error) {
             error = attempt(batch, news);
         }
-        if (error) {
-            if (error->code == ErrorCode::storage_failed) {
-                broken_ = error; // nobody knows what the disk has kept
-            }
-            for (auto* job : batch) {
-                job->result = std::unexpected{*error};
-            }
-            return;
+        if (error && error->code == ErrorCode::storage_failed) {
+            broken_ = error; // nobody knows what the disk has kept
         }
     }
-    if (!news.empty()) {
-        listener_(news);
+    if (!error) {
+        companion_.committed(news);
+        return;
+    }
+    companion_.undone();
+    for (auto* job : batch) {
+        job->result = std::unexpected{*error};
     }
 }
 
 // One transaction. An error: nothing of it happened.
 std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news) {
     auto& db = *connection_;
-    run(db, "BEGIN IMMEDIATE");
-    if (auto error = db.take_error()) {
-        return error;
+    for (const auto savepoints : {false, true}) {
+        run(db, "BEGIN IMMEDIATE");
+        if (auto error = db.take_error()) {
+            return error;
+        }
+        Transaction tx{.db = db,
+                       .random = *random_,
+                       .unstarted_message_ttl =
+                           std::max<Duration>(options_.unstarted_message_ttl, Duration::zero())};
+        begin(tx);
+        const auto before = tx.counters;
+        advance_turns(tx);
+        advance_work(tx);
+        if (!run_jobs(batch, tx, savepoints)) {
+            roll_back();
+            companion_.undone();
+            continue;
+        }
+        companion_.before_commit(tx);
+        if (tx.counters != before) {
+            save_counters(db, tx.counters);
+        }
+        if (auto error = commit(tx)) {
+            return error;
+        }
+        news = std::move(tx.news);
+        news.version = tx.counters.version();
+        break;
     }
-    if (options_.synchronous == Synchronous::full) {
-        log_reserve_.keep(db);
-    }
-    Transaction tx{.db = db,
-                   .random = *random_,
-                   .unstarted_message_ttl =
-                       std::max<Duration>(options_.unstarted_message_ttl, Duration::zero())};
+    return std::nullopt;
+}
+
+void Writer::begin(Transaction& tx) {
     // After the lock is ours: waiting for it takes time, too.
     tx.now = {.wall = clock_->now(), .steady = clock_->steady()};
-    tx.counters = load_counters(db);
-    const auto before = tx.counters;
-    advance_turns(tx);
-    advance_work(tx);
-    for (auto* job : batch) {
-        run_job(*job, tx);
+    if (!known_ || known_->data_version != tx.db.data_version()) {
+        known_ = Known{.counters = load_counters(tx.db)};
+        log_reserve_.forget_size();
     }
-    if (tx.counters != before) {
-        save_counters(db, tx.counters);
+    if (options_.synchronous == Synchronous::full) {
+        log_reserve_.keep(tx.db);
     }
+    tx.counters = known_->counters;
+    tx.outlook = known_->outlook;
+}
+
+std::optional<Error> Writer::commit(Transaction& tx) {
+    auto& db = tx.db;
     if (!db.failed() && db.file_is_gone()) {
         db.set_error(file_is_gone(db.path()));
     }
@@ -133,26 +175,53 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
         roll_back();
         return error;
     }
-    news = std::move(tx.news);
+    known_ =
+        Known{.data_version = db.data_version(), .counters = tx.counters, .outlook = tx.outlook};
+    committed_version_ = tx.counters.version();
     return std::nullopt;
 }
 
-void Writer::run_job(Job& job, Transaction& tx) {
-    auto& db = *connection_;
+bool Writer::run_jobs(const std::vector<Job*>& batch, Transaction& tx, bool savepoints) {
+    // Those who take find what the others make.
+    for (const auto kind : {Kind::makes, Kind::takes}) {
+        for (auto* job : batch) {
+            if (job->kind == kind && !run_job(*job, tx, savepoints)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool Writer::run_job(Job& job, Transaction& tx, bool savepoint) {
+    auto& db = tx.db;
     const auto counters = tx.counters;
-    run(db, "SAVEPOINT call");
+    const auto changes = db.total_changes();
+    if (savepoint) {
+        run(db, "SAVEPOINT call");
+    }
     job.result = job.change(tx);
     if (db.failed()) {
-        return; // the whole batch is undone
+        return true; // the whole batch is undone, in its place
     }
-    if (!job.result) {
+    const auto refused = !job.result;
+    if (refused) {
+        if (!savepoint && db.total_changes() != changes) {
+            return false;
+        }
         tx.counters = counters;
-        run(db, "ROLLBACK TO call");
     }
-    run(db, "RELEASE call");
+    if (savepoint) {
+        if (refused) {
+            run(db, "ROLLBACK TO call");
+        }
+        run(db, "RELEASE call");
+    }
+    return true;
 }
 
 void Writer::roll_back() {
+    known_.reset();
     if (connection_->in_transaction()) {
         connection_->execute("ROLLBACK");
         (void)connection_->take_error();

@@ -1,8 +1,9 @@
 // Writer: the one connection that changes the store, fed by all callers at once.
 //
-// Whoever finds nobody at work takes everything that waits and makes one transaction of it, with
-// one savepoint per call, so that a refused call is undone alone. Calls that arrive meanwhile wait
-// for the next one. A single caller pays no hand-over between threads.
+// Whoever finds nobody at work takes everything that waits and makes one transaction of it. Calls
+// that arrive meanwhile wait for the next one. A single caller pays no hand-over between threads.
+// A refused call is undone alone: one that was refused after it had changed something, which only
+// misuse brings about, makes the transaction be run again, with a savepoint for each call.
 
 #pragma once
 
@@ -16,10 +17,12 @@
 #include <durable/sqlite.hpp>
 #include <durable/time.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -30,21 +33,38 @@ class Writer {
     // A change. May be run again when its transaction had to be: whatever it assigns, it assigns
     // anew.
     using Change = std::function<Result<>(Transaction&)>;
-    // Hears what was committed, before the callers do, from the thread that committed.
-    using Listener = std::function<void(const News&)>;
+    // Whether it makes work or takes it: those who take come last in their transaction.
+    enum class Kind : std::uint8_t { makes, takes };
+
+    // Whoever wants to add something to transactions and hear of them, from the thread that makes
+    // them; one at a time.
+    class Companion {
+     public:
+        Companion() = default;
+        Companion(const Companion&) = delete;
+        Companion& operator=(const Companion&) = delete;
+        virtual ~Companion() = default;
+
+        virtual void before_commit(Transaction& tx) = 0;
+        virtual void committed(const News& news) = 0; // the callers do not know yet
+        virtual void undone() = 0;                    // what before_commit added, too
+    };
 
     Writer(std::unique_ptr<Connection> connection,
            std::shared_ptr<Clock> clock,
            std::shared_ptr<Random> random,
            const Options& options,
-           Listener listener);
+           Companion& companion);
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
     ~Writer();
 
     // Runs the change in a transaction and returns when that is committed, though not yet on the
     // disk. An error of the change undoes it alone.
-    [[nodiscard]] Result<> apply(Change change);
+    [[nodiscard]] Result<> apply(Change change, Kind kind = Kind::makes);
+
+    // Counters::version of the last commit.
+    [[nodiscard]] std::uint64_t committed_version() const noexcept { return committed_version_; }
 
     // From now on every call fails.
     void give_up(const Error& reason) DURABLE_EXCLUDES(connection_mutex_);
@@ -59,31 +79,48 @@ class Writer {
  private:
     struct Job {
         Change change;
+        Kind kind = Kind::makes;
         Result<> result{};
-        std::condition_variable turned; // done, or its caller's turn to lead
-        bool done = false;
-        bool leads = false;
+
+        std::mutex mutex; // its own: those who are woken do not queue up behind each other
+        std::condition_variable turned;
+        bool done = false;  // guarded by mutex
+        bool leads = false; // likewise: its caller's turn
+    };
+    // What is true as long as nobody else has changed the file.
+    struct Known {
+        std::uint32_t data_version = 0;
+        Counters counters;
+        Outlook outlook;
     };
 
     void lead(Job& own);
     void run_batch(const std::vector<Job*>& batch) DURABLE_EXCLUDES(connection_mutex_);
     [[nodiscard]] std::optional<Error> attempt(const std::vector<Job*>& batch, News& news)
         DURABLE_REQUIRES(connection_mutex_);
-    void run_job(Job& job, Transaction& tx) DURABLE_REQUIRES(connection_mutex_);
+    // False: it has to be undone, and run again with savepoints.
+    [[nodiscard]] bool run_jobs(const std::vector<Job*>& batch, Transaction& tx, bool savepoints)
+        DURABLE_REQUIRES(connection_mutex_);
+    [[nodiscard]] bool run_job(Job& job, Transaction& tx, bool savepoint)
+        DURABLE_REQUIRES(connection_mutex_);
+    void begin(Transaction& tx) DURABLE_REQUIRES(connection_mutex_);
+    [[nodiscard]] std::optional<Error> commit(Transaction& tx) DURABLE_REQUIRES(connection_mutex_);
     void roll_back() DURABLE_REQUIRES(connection_mutex_);
 
     const std::shared_ptr<Clock> clock_;
     const std::shared_ptr<Random> random_;
     const Options options_;
-    const Listener listener_;
+    Companion& companion_;
 
     std::mutex queue_mutex_;
     std::vector<Job*> waiting_;
     bool busy_ = false;
 
+    std::atomic<std::uint64_t> committed_version_ = 0;
     Mutex connection_mutex_;
     const std::unique_ptr<Connection> connection_ DURABLE_GUARDED_BY(connection_mutex_);
     LogReserve log_reserve_ DURABLE_GUARDED_BY(connection_mutex_);
+    std::optional<Known> known_ DURABLE_GUARDED_BY(connection_mutex_);
     std::optional<Error> broken_ DURABLE_GUARDED_BY(connection_mutex_); // for good
 };
 

@@ -169,6 +169,15 @@ TEST(Bench, RunsALongChain) {
     EXPECT_GT(found["steps_per_second"], 1);
 }
 
+TEST(Bench, RunsAChainOfTheLengthItIsTold) {
+    const auto found =
+        measured({"longchain", "--store", "memory:", "--count", "2", "--steps", "7"});
+
+    const double steps = found["steps_per_second"];
+    const double orchestrations = found["orchestrations_per_second"];
+    EXPECT_NEAR(steps / orchestrations, 7, 0.5);
+}
+
 TEST(Bench, RunsForSomeTime) {
     const auto found = measured({"chain", "--store", "memory:", "--seconds", "1"});
 

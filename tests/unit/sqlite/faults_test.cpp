@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -216,6 +217,72 @@ TEST_F(SqliteFaults, WhatNobodyWaitsForGetsToTheDiskToo) {
         std::this_thread::yield();
     }
     EXPECT_GT(vfs.syncs(), before);
+}
+
+// Two providers on one file, as two processes would be.
+class SqliteNeighboursFaults : public SqliteFaults {
+ protected:
+    SqliteNeighboursFaults() {
+        const auto open_full = [&] {
+            return SqliteProvider::open(path, {.clock = clock, .vfs = vfs.name()}).value();
+        };
+        here = open_full();
+        there = open_full();
+    }
+
+    // `deed` happens there, and is committed but not on the disk: who reads here has to wait.
+    void expect_not_told_early(const std::function<Result<>(SqliteProvider&)>& deed) {
+        ASSERT_TRUE(here->read("A"));
+        vfs.hold_syncs(true);
+        std::atomic<bool> told = false;
+        {
+            const std::jthread doer{[&] { EXPECT_TRUE(deed(*there)); }};
+            while (vfs.held_syncs() < 1) {
+                std::this_thread::yield();
+            }
+            const std::jthread reader{[&] {
+                EXPECT_TRUE(here->read("A"));
+                told = true;
+            }};
+            while (vfs.held_syncs() < 2 && !told) {
+                std::this_thread::yield();
+            }
+            EXPECT_FALSE(told) << "a power cut could undo what was told";
+            vfs.hold_syncs(false);
+        }
+        EXPECT_TRUE(told);
+    }
+
+    FaultyVfs vfs;
+    std::shared_ptr<SqliteProvider> here;
+    std::shared_ptr<SqliteProvider> there;
+};
+
+TEST_F(SqliteNeighboursFaults, WhatIsAppendedThereIsNotToldHereBeforeItIsOnTheDisk) {
+    make_running(*here, "A");
+    expect_not_told_early([](SqliteProvider& store) {
+        return store.append_with_execution(
+            "A", 1, {{.event_id = 2, .kind = history::KeyValuesCleared{}}});
+    });
+}
+
+TEST_F(SqliteNeighboursFaults, WhatIsPrunedThereIsNotMissedHereBeforeThatIsOnTheDisk) {
+    for (const std::uint64_t execution : {1U, 2U}) {
+        ASSERT_TRUE(here->enqueue_for_orchestrator(start("A"), std::nullopt));
+        const auto turn = here->fetch_orchestration_item({.lock_timeout = Duration{1000}});
+        ASSERT_TRUE(turn && *turn);
+        ASSERT_TRUE(here->ack_orchestration_item({.lock_token = (*turn)->lock_token,
+                                                  .execution_id = execution,
+                                                  .metadata = {.status = ExecutionStatus::completed,
+                                                               .orchestration_name = "Hello",
+                                                               .orchestration_version = "1.0.0"},
+                                                  .history_delta = {started()}}));
+    }
+    expect_not_told_early([](SqliteProvider& store) -> Result<> {
+        const auto pruned = store.prune_executions("A", {.keep_last = 1});
+        EXPECT_EQ(pruned.value().executions_deleted, 1U);
+        return {};
+    });
 }
 
 TEST_F(SqliteFaults, AFileThatCannotBeWrittenIsReported) {

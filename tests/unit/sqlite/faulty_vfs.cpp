@@ -149,9 +149,16 @@ bool FaultyVfs::hold_syncs(bool hold) {
 void FaultyVfs::begin_sync() {
     constexpr std::chrono::seconds very_long{5};
     std::unique_lock lock{mutex_};
+    ++waiting_;
     if (!released_.wait_for(lock, very_long, [&] { return !held_; })) {
         waited_too_long_ = true;
     }
+    --waiting_;
+}
+
+int FaultyVfs::held_syncs() {
+    const std::scoped_lock lock{mutex_};
+    return waiting_;
 }
 
 void FaultyVfs::remember(const std::string& path, sqlite3_file* file) {

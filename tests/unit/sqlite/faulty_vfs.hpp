@@ -38,6 +38,7 @@ class FaultyVfs {
     // Whoever syncs waits until this is called with false, or for a very long time. False: somebody
     // has waited that long.
     bool hold_syncs(bool hold);
+    [[nodiscard]] int held_syncs(); // how many wait
     // Takes from the files, which nobody has open any more, what was not synced.
     void cut_power();
 
@@ -66,6 +67,7 @@ class FaultyVfs {
     std::map<std::string, std::string> synced_; // by path; guarded by mutex_, like what follows
     std::condition_variable released_;
     bool held_ = false;
+    int waiting_ = 0;
     bool waited_too_long_ = false;
 };
 

@@ -1,0 +1,142 @@
+// Whoever waits in a fetch gets what somebody else's transaction made, in that very transaction.
+
+#include "unit/sqlite/sqlite_fixture.hpp"
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace durable::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+using Rows = std::vector<std::string>;
+
+class SqliteHandOver : public SqliteTest {
+ protected:
+    SqliteHandOver() : store{open()} {}
+
+    void wait_for_sleepers(std::size_t number) const {
+        while (store->sleepers() < number) {
+            std::this_thread::yield();
+        }
+    }
+    Rows pending() {
+        return Outsider{path}.query(
+            "SELECT queue, instance_id, state, attempts FROM durable_pending ORDER BY seq");
+    }
+    static TurnCommit end_of(const OrchestrationItem& turn, ExecutionStatus status) {
+        return {.lock_token = turn.lock_token,
+                .metadata = {.status = status,
+                             .orchestration_name = "Hello",
+                             .orchestration_version = "1.0.0"},
+                .history_delta = {started()}};
+    }
+
+    std::shared_ptr<SqliteProvider> store;
+};
+
+TEST_F(SqliteHandOver, AMessageIsLeasedToTheEngineThatWaits) {
+    std::optional<OrchestrationItem> turn;
+    {
+        const std::jthread engine{[&] {
+            turn =
+                store->fetch_orchestration_item({.lock_timeout = 60s, .poll_timeout = 60s}).value();
+        }};
+        wait_for_sleepers(1);
+        ASSERT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));
+        // Nobody else could have leased it meanwhile.
+        EXPECT_EQ(pending(), Rows{"orchestrator|A|running|1"});
+    }
+    ASSERT_TRUE(turn);
+    EXPECT_EQ(turn->instance, "A");
+    EXPECT_TRUE(store->ack_orchestration_item(end_of(*turn, ExecutionStatus::running)));
+}
+
+TEST_F(SqliteHandOver, AnActivityIsLeasedToTheWorkerThatWaits) {
+    ASSERT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));
+    const auto turn = store->fetch_orchestration_item({.lock_timeout = 60s}).value().value();
+    auto commit = end_of(turn, ExecutionStatus::running);
+    commit.worker_items = {activity("A", 2), activity("A", 3)};
+    std::optional<WorkLease> lease;
+    {
+        const std::jthread worker{[&] {
+            lease = store->fetch_work_item({.lock_timeout = 60s, .poll_timeout = 60s}).value();
+        }};
+        wait_for_sleepers(1);
+        ASSERT_TRUE(store->ack_orchestration_item(commit));
+        EXPECT_EQ(pending(), (Rows{"worker|A|running|1", "worker|A|ready|0"}));
+    }
+    ASSERT_TRUE(lease);
+    EXPECT_EQ(lease->item.id, 2U);
+    EXPECT_TRUE(store->ack_work_item(lease->lock_token, std::nullopt));
+}
+
+TEST_F(SqliteHandOver, WhatNobodyWaitingMayTakeStays) {
+    std::optional<WorkLease> lease;
+    {
+        std::jthread worker{[&](const std::stop_token& stop) {
+            lease = store
+                        ->fetch_work_item({.lock_timeout = 60s,
+                                           .poll_timeout = 60s,
+                                           .tags = TagFilter::tags({"gpu"}).value(),
+                                           .stop = stop})
+                        .value();
+        }};
+        wait_for_sleepers(1);
+        ASSERT_TRUE(store->enqueue_for_worker(activity("A", 1)));
+        EXPECT_EQ(pending(), Rows{"worker|A|ready|0"});
+        worker.request_stop();
+    }
+    EXPECT_FALSE(lease);
+    EXPECT_EQ(pending(), Rows{"worker|A|ready|0"});
+}
+
+TEST_F(SqliteHandOver, WhoWaitsForTheEndSleepsThroughTurns) {
+    make_running(*store, "A");
+    const auto seen = store->watch_instance({.instance = "A"}).value().revision;
+    std::optional<InstanceState> state;
+    {
+        const std::jthread watcher{[&] {
+            state = store
+                        ->watch_instance({.instance = "A",
+                                          .seen_revision = seen,
+                                          .timeout = 60s,
+                                          .ended_only = true})
+                        .value();
+        }};
+        wait_for_sleepers(1);
+        for (const auto status : {ExecutionStatus::running, ExecutionStatus::completed}) {
+            ASSERT_TRUE(store->enqueue_for_orchestrator(
+                work::ExternalRaised{.instance = "A", .name = "go", .data = "1"}, std::nullopt));
+            const auto turn =
+                store->fetch_orchestration_item({.lock_timeout = 60s}).value().value();
+            auto commit = end_of(turn, status);
+            commit.history_delta = {};
+            ASSERT_TRUE(store->ack_orchestration_item(commit));
+        }
+    }
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->status, ExecutionStatus::completed);
+}
+
+TEST_F(SqliteHandOver, WhoWaitsForTheEndHearsOfADeletion) {
+    make_running(*store, "A");
+    std::optional<InstanceState> state;
+    {
+        const std::jthread watcher{[&] {
+            state = store->watch_instance({.instance = "A", .timeout = 60s, .ended_only = true})
+                        .value();
+        }};
+        wait_for_sleepers(1);
+        ASSERT_TRUE(store->delete_instance("A", true));
+    }
+    ASSERT_TRUE(state);
+    EXPECT_FALSE(state->exists);
+}
+
+} // namespace
+} // namespace durable::sqlite
