@@ -20,8 +20,7 @@ void LogReserve::keep(Connection& db) {
         frame_size_ = find_integer(db, "PRAGMA page_size").value_or(4096) + frame_header;
     }
     const auto needed = log_header + (db.log_pages() + pages_ahead) * frame_size_;
-    // Asking for the size of a file makes file systems tell its times exactly from then on, and
-    // write them with the next sync: so that is not asked for every time.
+    // Nobody makes it shorter unnoticed (forget_size), so a transaction need not ask the system.
     if (size_ < needed) {
         size_ = db.log_size().value_or(needed);
     }
