@@ -115,13 +115,13 @@ to_status(Provider& provider, const std::string& id, const InstanceState& state)
     return status;
 }
 
-// Looks at the state, and again after every change, until `done` or the limit.
 struct Watched {
     const std::string& id;
     Duration limit;
     bool ended_only = false;
 };
 
+// Looks at the state, and again after every change, until `done` or the limit.
 template <class Done>
 Result<InstanceState>
 watch_until(Provider& provider, Clock& clock, const Watched& watched, Done done) {

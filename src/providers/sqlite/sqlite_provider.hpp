@@ -128,6 +128,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     [[nodiscard]] Result<std::uint32_t> max_attempt_count(const std::string& instance);
     // How many threads sleep in a fetch or a watch.
     [[nodiscard]] std::size_t sleepers() const { return waiting_.asleep(); }
+    [[nodiscard]] std::uint64_t transactions() const { return writer_.transactions(); }
     // Lends the connection that writes.
     [[nodiscard]] Result<> inspect(const std::function<void(Connection&)>& user) {
         return writer_.use(user);

@@ -178,6 +178,7 @@ std::optional<Error> Writer::commit(Transaction& tx) {
     known_ =
         Known{.data_version = db.data_version(), .counters = tx.counters, .outlook = tx.outlook};
     committed_version_ = tx.counters.version();
+    ++transactions_;
     return std::nullopt;
 }
 

@@ -66,6 +66,9 @@ class Writer {
     // Counters::version of the last commit.
     [[nodiscard]] std::uint64_t committed_version() const noexcept { return committed_version_; }
 
+    // How many transactions were committed.
+    [[nodiscard]] std::uint64_t transactions() const noexcept { return transactions_; }
+
     // From now on every call fails.
     void give_up(const Error& reason) DURABLE_EXCLUDES(connection_mutex_);
 
@@ -117,6 +120,7 @@ class Writer {
     bool busy_ = false;
 
     std::atomic<std::uint64_t> committed_version_ = 0;
+    std::atomic<std::uint64_t> transactions_ = 0;
     Mutex connection_mutex_;
     const std::unique_ptr<Connection> connection_ DURABLE_GUARDED_BY(connection_mutex_);
     LogReserve log_reserve_ DURABLE_GUARDED_BY(connection_mutex_);

@@ -65,7 +65,7 @@ TEST(Bell, IsHeardHoweverTheTwoThreadsMeet) {
     EXPECT_EQ(said.load(), 2 * rounds);
 }
 
-TEST(Bell, RungUnderAMutexRingsWhenTheMutexIsFree) {
+TEST(Bell, RungFromUnderAMutexWakesWhoSleepsWithIt) {
     Mutex mutex;
     const auto bell = std::make_shared<Bell>();
     int value = 0; // guarded by mutex

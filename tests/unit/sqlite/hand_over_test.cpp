@@ -1,5 +1,6 @@
 // Whoever waits in a fetch gets what somebody else's transaction made, in that very transaction.
 
+#include "unit/memory/observed_clock.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
 #include <chrono>
@@ -17,7 +18,7 @@ using Rows = std::vector<std::string>;
 
 class SqliteHandOver : public SqliteTest {
  protected:
-    SqliteHandOver() : store{open()} {}
+    SqliteHandOver() : store{open({.clock = observed})} {}
 
     void wait_for_sleepers(std::size_t number) const {
         while (store->sleepers() < number) {
@@ -36,21 +37,24 @@ class SqliteHandOver : public SqliteTest {
                 .history_delta = {started()}};
     }
 
+    std::shared_ptr<ObservedClock> observed = std::make_shared<ObservedClock>();
     std::shared_ptr<SqliteProvider> store;
 };
 
 TEST_F(SqliteHandOver, AMessageIsLeasedToTheEngineThatWaits) {
     std::optional<OrchestrationItem> turn;
+    std::uint64_t looked = 0;
     {
         const std::jthread engine{[&] {
             turn =
                 store->fetch_orchestration_item({.lock_timeout = 60s, .poll_timeout = 60s}).value();
         }};
         wait_for_sleepers(1);
+        looked = store->transactions();
         ASSERT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));
-        // Nobody else could have leased it meanwhile.
-        EXPECT_EQ(pending(), Rows{"orchestrator|A|running|1"});
     }
+    EXPECT_EQ(store->transactions(), looked + 1) << "the engine needs none of its own";
+    EXPECT_EQ(pending(), Rows{"orchestrator|A|running|1"});
     ASSERT_TRUE(turn);
     EXPECT_EQ(turn->instance, "A");
     EXPECT_TRUE(store->ack_orchestration_item(end_of(*turn, ExecutionStatus::running)));
@@ -62,14 +66,17 @@ TEST_F(SqliteHandOver, AnActivityIsLeasedToTheWorkerThatWaits) {
     auto commit = end_of(turn, ExecutionStatus::running);
     commit.worker_items = {activity("A", 2), activity("A", 3)};
     std::optional<WorkLease> lease;
+    std::uint64_t looked = 0;
     {
         const std::jthread worker{[&] {
             lease = store->fetch_work_item({.lock_timeout = 60s, .poll_timeout = 60s}).value();
         }};
         wait_for_sleepers(1);
+        looked = store->transactions();
         ASSERT_TRUE(store->ack_orchestration_item(commit));
-        EXPECT_EQ(pending(), (Rows{"worker|A|running|1", "worker|A|ready|0"}));
     }
+    EXPECT_EQ(store->transactions(), looked + 1) << "the worker needs none of its own";
+    EXPECT_EQ(pending(), (Rows{"worker|A|running|1", "worker|A|ready|0"}));
     ASSERT_TRUE(lease);
     EXPECT_EQ(lease->item.id, 2U);
     EXPECT_TRUE(store->ack_work_item(lease->lock_token, std::nullopt));
@@ -108,8 +115,10 @@ TEST_F(SqliteHandOver, WhoWaitsForTheEndSleepsThroughTurns) {
                                           .ended_only = true})
                         .value();
         }};
-        wait_for_sleepers(1);
-        for (const auto status : {ExecutionStatus::running, ExecutionStatus::completed}) {
+        observed->await_sleeps(1);
+        constexpr int turns = 20; // one that woke it would be too short for it to sleep again
+        for (int left = turns; left >= 0; --left) {
+            const auto status = left == 0 ? ExecutionStatus::completed : ExecutionStatus::running;
             ASSERT_TRUE(store->enqueue_for_orchestrator(
                 work::ExternalRaised{.instance = "A", .name = "go", .data = "1"}, std::nullopt));
             const auto turn =
@@ -121,6 +130,7 @@ TEST_F(SqliteHandOver, WhoWaitsForTheEndSleepsThroughTurns) {
     }
     ASSERT_TRUE(state);
     EXPECT_EQ(state->status, ExecutionStatus::completed);
+    EXPECT_EQ(observed->sleeps(), 1) << "it was woken once";
 }
 
 TEST_F(SqliteHandOver, WhoWaitsForTheEndHearsOfADeletion) {
