@@ -1,5 +1,7 @@
-// Parker: where one thread sleeps until it is woken. Whoever wakes it shares it, because the
-// sleeper may be gone by then; so nobody needs to hold a lock while waking many.
+// Parker: where one thread sleeps until it is woken.
+//
+// It belongs to that thread. Whoever wakes many shares the bells, not the parkers: the sleeper may
+// be gone by then, and a parker must not end in a call of the clock, which it is registered with.
 
 #pragma once
 
@@ -14,20 +16,21 @@ namespace durable::sqlite {
 class Parker {
  public:
     explicit Parker(Clock& clock)
-        : clock_{clock}, on_jump_{clock.on_jump([this] { bell_.ring(); })} {}
+        : clock_{clock}, on_jump_{clock.on_jump([bell = bell_] { bell->ring(); })} {}
 
-    void wake() { bell_.ring(); }
+    [[nodiscard]] const std::shared_ptr<Bell>& bell() const noexcept { return bell_; }
+    void wake() { bell_->ring(); }
     // Returns when it was woken, also beforehand, or after `longest` of the clock's time; perhaps
     // earlier. Time that is moved by hand wakes.
     void park(Duration longest) {
-        bell_.wait(clock_.real_time(longest));
-        bell_.reset();
+        bell_->wait(clock_.real_time(longest));
+        bell_->reset();
     }
 
  private:
     Clock& clock_;
-    Bell bell_;
-    std::shared_ptr<void> on_jump_; // last: destroyed first
+    const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
+    std::shared_ptr<void> on_jump_;
 };
 
 } // namespace durable::sqlite

@@ -20,7 +20,7 @@
 
 namespace durable::sqlite {
 
-using Parkers = std::vector<std::shared_ptr<Parker>>;
+using Bells = std::vector<std::shared_ptr<Bell>>;
 
 enum class Seeking : std::uint8_t {
     looking,
@@ -33,7 +33,7 @@ struct SeekerState {
     Seeking seeking = Seeking::looking;
     bool called = false;    // there is something to look for
     SteadyInstant wakes_at; // by itself, while asleep
-    std::shared_ptr<Parker> parker;
+    std::unique_ptr<Parker> parker;
     // Gets something for it, inside a transaction of another thread.
     std::function<bool(Transaction&)> take;
 };
@@ -70,17 +70,17 @@ class Seekers {
     }
 
     // Wakes all of them, without a reason to look that they do not see themselves.
-    void wake_all(Parkers& to_wake) const {
+    void wake_all(Bells& to_wake) const {
         for (const auto* seeker : seekers_) {
             if (seeker->seeking == Seeking::asleep) {
-                to_wake.push_back(seeker->parker);
+                to_wake.push_back(seeker->parker->bell());
             }
         }
     }
 
     // For up to `pieces` pieces of work: calls as many seekers, first those who are looking.
     template <class Suits>
-    void call(std::size_t pieces, Suits&& suits, Parkers& to_wake) {
+    void call(std::size_t pieces, Suits&& suits, Bells& to_wake) {
         for (const auto wanted : {Seeking::looking, Seeking::asleep}) {
             for (auto* seeker : seekers_) {
                 if (pieces == 0) {
@@ -90,7 +90,7 @@ class Seekers {
                     --pieces;
                     seeker->called = true;
                     if (wanted == Seeking::asleep) {
-                        to_wake.push_back(seeker->parker);
+                        to_wake.push_back(seeker->parker->bell());
                     }
                 }
             }
@@ -98,7 +98,7 @@ class Seekers {
     }
 
     // Makes sure that somebody wakes up when something falls due.
-    void cover(SteadyInstant due, Parkers& to_wake) {
+    void cover(SteadyInstant due, Bells& to_wake) {
         Seeker<Request>* candidate = nullptr;
         for (auto* seeker : seekers_) {
             if (seeker->seeking == Seeking::looking || seeker->called ||
@@ -109,7 +109,7 @@ class Seekers {
         }
         if (candidate != nullptr) {
             candidate->wakes_at = due; // it wakes to sleep no longer than that
-            to_wake.push_back(candidate->parker);
+            to_wake.push_back(candidate->parker->bell());
         }
     }
     // Will somebody who sleeps wake up by then?

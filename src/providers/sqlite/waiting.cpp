@@ -23,9 +23,9 @@ bool serves(const FetchWork& request, const News::Work& news) {
     return news.owner ? *news.owner == request.session->owner_id : request.session->claim_new;
 }
 
-void wake(const Parkers& parkers) {
-    for (const auto& parker : parkers) {
-        parker->wake();
+void wake(const Bells& bells) {
+    for (const auto& bell : bells) {
+        bell->ring();
     }
 }
 
@@ -33,7 +33,7 @@ void wake(const Parkers& parkers) {
 
 Waiting::Waiting(std::shared_ptr<Clock> clock, std::function<void()> occupied)
     : clock_{std::move(clock)}, occupied_{std::move(occupied)}, on_jump_{clock_->on_jump([this] {
-          Parkers to_wake;
+          Bells to_wake;
           {
               const MutexLock lock{mutex_};
               ++jumps_;
@@ -114,12 +114,12 @@ void Waiting::before_commit(Transaction& tx) {
 }
 
 void Waiting::committed(const News& news) {
-    Parkers to_wake;
+    Bells to_wake;
     {
         const MutexLock lock{mutex_};
         for (auto* seeker : handed_) {
             seeker->seeking = Seeking::served;
-            to_wake.push_back(seeker->parker);
+            to_wake.push_back(seeker->parker->bell());
         }
         handed_.clear();
         for (const auto& pinned : news.turns) {
@@ -138,7 +138,7 @@ void Waiting::committed(const News& news) {
                 }
                 if (changed.ended || !watcher.ended_only) {
                     watcher.called = true;
-                    to_wake.push_back(watcher.parker);
+                    to_wake.push_back(watcher.parker->bell());
                 }
             }
         }
@@ -154,13 +154,13 @@ void Waiting::committed(const News& news) {
 }
 
 void Waiting::undone() {
-    Parkers to_wake;
+    Bells to_wake;
     {
         const MutexLock lock{mutex_};
         for (auto* seeker : handed_) {
             seeker->seeking = Seeking::asleep;
             seeker->called = true; // it finds out for itself
-            to_wake.push_back(seeker->parker);
+            to_wake.push_back(seeker->parker->bell());
         }
         handed_.clear();
     }
@@ -168,7 +168,7 @@ void Waiting::undone() {
 }
 
 void Waiting::wake_all() {
-    Parkers to_wake;
+    Bells to_wake;
     {
         const MutexLock lock{mutex_};
         constexpr auto all = std::numeric_limits<std::size_t>::max();
@@ -176,7 +176,7 @@ void Waiting::wake_all() {
         work_.call(all, [](const FetchWork&) { return true; }, to_wake);
         for (auto& [instance, watcher] : watchers_) {
             watcher->called = true;
-            to_wake.push_back(watcher->parker);
+            to_wake.push_back(watcher->parker->bell());
         }
     }
     wake(to_wake);
@@ -202,9 +202,9 @@ void Waiting::count_sleeper(bool sleeps) {
 std::optional<SeenState> Waiting::watch_loop(const WatchInstance& request,
                                              SteadyInstant deadline,
                                              const std::function<bool()>& changed) {
-    const auto parker = std::make_shared<Parker>(*clock_);
-    const std::stop_callback on_stop{request.stop, Waker{parker.get()}};
-    Watcher self{.ended_only = request.ended_only, .called = false, .told = {}, .parker = parker};
+    Parker parker{*clock_};
+    const std::stop_callback on_stop{request.stop, Waker{&parker}};
+    Watcher self{.ended_only = request.ended_only, .called = false, .told = {}, .parker = &parker};
     bool first = false;
     {
         const MutexLock lock{mutex_};
@@ -217,7 +217,7 @@ std::optional<SeenState> Waiting::watch_loop(const WatchInstance& request,
         count_sleeper(true);
         while (!(over = clock_->steady() >= deadline || request.stop.stop_requested()) &&
                !take_call(self)) {
-            parker->park(deadline - clock_->steady());
+            parker.park(deadline - clock_->steady());
         }
         count_sleeper(false);
     }

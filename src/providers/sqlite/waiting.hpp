@@ -70,7 +70,7 @@ class Waiting final : public Writer::Companion {
         bool ended_only = false;
         bool called = false;
         std::optional<SeenState> told; // what it waits for: no need to look
-        std::shared_ptr<Parker> parker;
+        Parker* parker = nullptr;
     };
     // Wakes a thread that is asked to stop.
     struct Waker {
@@ -154,7 +154,7 @@ Result<std::optional<Offer>> Waiting::seek(const Request& request, Looking&& loo
             return std::move(seen->offer);
         }
         if (!self.parker) {
-            self.parker = std::make_shared<Parker>(*clock_);
+            self.parker = std::make_unique<Parker>(*clock_);
             if (request.stop.stop_possible()) {
                 on_stop.emplace(request.stop, Waker{self.parker.get()});
             }
@@ -182,7 +182,7 @@ void Waiting::enter(Seeker<Request>& self) {
 
 template <class Request>
 void Waiting::leave(Seeker<Request>& self, bool empty_handed) {
-    Parkers to_wake;
+    Bells to_wake;
     {
         const MutexLock lock{mutex_};
         auto& others = seekers<Request>();
@@ -193,8 +193,8 @@ void Waiting::leave(Seeker<Request>& self, bool empty_handed) {
             others.call(1, [](const Request&) { return true; }, to_wake);
         }
     }
-    for (const auto& parker : to_wake) {
-        parker->wake();
+    for (const auto& bell : to_wake) {
+        bell->ring();
     }
 }
 

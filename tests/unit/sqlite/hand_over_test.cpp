@@ -102,6 +102,20 @@ TEST_F(SqliteHandOver, WhatNobodyWaitingMayTakeStays) {
     EXPECT_EQ(pending(), Rows{"worker|A|ready|0"});
 }
 
+// The one whose time is up may be gone while others are still being woken by the same clock.
+TEST_F(SqliteHandOver, ThoseWhoseTimeIsUpLeaveWhileTheClockWakesThem) {
+    constexpr int rounds = 300;
+    for (int round = 0; round < rounds; ++round) {
+        const auto fetch = [&] {
+            EXPECT_FALSE(store->fetch_work_item({.lock_timeout = 60s, .poll_timeout = 1s}).value());
+        };
+        const std::jthread one{fetch};
+        const std::jthread two{fetch};
+        wait_for_sleepers(2);
+        observed->advance(2s);
+    }
+}
+
 TEST_F(SqliteHandOver, WhoWaitsForTheEndSleepsThroughTurns) {
     make_running(*store, "A");
     const auto seen = store->watch_instance({.instance = "A"}).value().revision;
