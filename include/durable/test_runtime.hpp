@@ -5,7 +5,13 @@
 //     EXPECT_EQ(test.finish(run).value(), "reminded after 24 h"); // takes no time
 //
 // Activities run on the calling thread, one after the other; bind fakes in the registry. Nothing
-// happens outside of the calls below, so a test can look at every state in between.
+// happens outside of the calls below, so a test can look at every state in between. A client that
+// waits (Run::wait, wait_for_kv, ...) is therefore answered at once: with what is there, or with
+// timed_out.
+//
+// An activity's ctx.sleep() moves the clock. Whatever becomes due meanwhile happens, but for other
+// activities: a timeout or a cancellation reaches the one that sleeps, as in a Runtime. One that
+// polls its stop token without sleeping hears of nothing.
 
 #pragma once
 
@@ -33,7 +39,8 @@ class TestRuntime final {
         std::shared_ptr<ManualClock> clock; // nullptr: a new one
         std::shared_ptr<Provider> provider; // on that clock; nullptr: a new one in memory
         // Turns and activities without time passing, after which it counts as never coming to rest:
-        // an orchestration that continues as new for ever must not hang its test.
+        // an orchestration that continues as new for ever must not hang its test. Also how often
+        // an activity may sleep, or be passed by events while it sleeps, before that fails it.
         std::size_t max_steps = 100'000;
     };
 
@@ -52,22 +59,23 @@ class TestRuntime final {
     bool run_turn();
     bool run_activity();
 
-    // Everything that can happen without time passing, but for activities that sleep themselves:
-    // an activity's ctx.sleep() moves the clock. False: it does not come to rest, see
-    // Options::max_steps.
+    // Everything that can happen without time passing, but for activities that sleep themselves.
+    // False: it does not come to rest, see Options::max_steps.
     bool run_until_idle();
 
     // The next moment at which a timer fires, or a delay, a backoff or a lease ends: also what
     // others have left in the store, if it tells (QueueDepths::next_due).
     [[nodiscard]] std::optional<Instant> next_event() const;
 
-    // Lets `by` pass, stopping at every moment in between at which something happens. Throws
-    // std::runtime_error when it does not come to rest.
+    // Lets `by` pass, stopping at every moment in between at which something happens; however long
+    // it is, the rest costs nothing. Throws std::runtime_error when it does not come to rest,
+    // std::invalid_argument when `by` is negative.
     void advance(Timespan by);
 
     // Runs, and moves the clock from event to event, until the instance has ended.
-    //   timed_out             nothing is left that could happen, `limit` has passed on the clock,
-    //                         or it does not come to rest
+    //   timed_out             nothing is left that could happen, `limit` has passed on the clock
+    //                         (the message says what is due next), or it does not come to rest
+    //   invalid_argument      `limit` is negative, or the id is none
     //   not_found             there is no such instance
     //   orchestration_failed  it, or a child of it, is parked, and this registry will not change:
     //                         the message is the report of what differs
@@ -86,6 +94,9 @@ class TestRuntime final {
     // Forgets every frame in memory, as a restart would: what follows is replayed.
     void forget();
 
+    // The events of the last execution, as they are stored; none before it has begun, and none of
+    // an instance that does not exist. Management::history has those of earlier executions, and
+    // says not_found.
     [[nodiscard]] std::vector<HistoryEvent> history(const std::string& id) const;
     [[nodiscard]] std::vector<ParkedInstance> parked() const;
 

@@ -19,12 +19,21 @@ Housekeeping::Housekeeping(Node& node)
       gauges_due_{node.clock->steady()} {}
 
 SteadyInstant Housekeeping::step() {
+    may_hold_sessions_ = true; // somebody may have begun one
     auto next = node_.leases.renew_due();
     if (node_.options.activity_threads != 0U) {
         next = std::min({next, notice_zombies(), renew_sessions(), clean_sessions()});
     }
     node_.frames.evict_idle();
     return std::min({next, node_.frames.next_idle(), read_gauges()});
+}
+
+SteadyInstant Housekeeping::keep_over(Duration ahead, Duration stride) {
+    auto next = node_.leases.renew_due(ahead);
+    if (node_.options.activity_threads != 0U && may_hold_sessions_) {
+        next = std::min(next, renew_sessions(stride));
+    }
+    return std::max(next, add_saturating(node_.clock->steady(), stride));
 }
 
 SteadyInstant Housekeeping::notice_zombies() {
@@ -42,15 +51,18 @@ SteadyInstant Housekeeping::notice_zombies() {
     return next;
 }
 
-SteadyInstant Housekeeping::renew_sessions() {
+SteadyInstant Housekeeping::renew_sessions(Duration ahead) {
     const auto now = node_.clock->steady();
     if (now < sessions_due_) {
         return sessions_due_;
     }
-    sessions_due_ = add_saturating(now, session_interval_);
-    const auto renewed = node_.provider->renew_session_lock({node_.session_owner},
-                                                            node_.options.session_lock_timeout,
-                                                            node_.options.session_idle_timeout);
+    const auto& options = node_.options;
+    sessions_due_ = add_saturating(add_saturating(now, session_interval_), ahead);
+    const auto renewed = node_.provider->renew_session_lock(
+        {node_.session_owner},
+        add_saturating(SteadyInstant{options.session_lock_timeout}, ahead).time_since_epoch(),
+        options.session_idle_timeout);
+    may_hold_sessions_ = renewed.value_or(1) != 0;
     if (!renewed) {
         sessions_due_ = add_saturating(now, std::max(Duration{1}, session_interval_ / 4));
         node_.observer.log(LogLevel::warn,

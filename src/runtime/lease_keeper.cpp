@@ -70,7 +70,7 @@ const LeaseTiming& LeaseKeeper::timing(LeaseKind kind) const noexcept {
     return kind == LeaseKind::turn ? turns_ : activities_;
 }
 
-SteadyInstant LeaseKeeper::renew_due() {
+SteadyInstant LeaseKeeper::renew_due(Duration ahead) {
     std::vector<std::shared_ptr<State>> slots;
     {
         const MutexLock lock{mutex_};
@@ -78,7 +78,7 @@ SteadyInstant LeaseKeeper::renew_due() {
     }
     auto next = SteadyInstant::max();
     for (const auto& state : slots) {
-        renew(*state, services_.clock.steady());
+        renew(*state, ahead);
         const MutexLock lock{state->mutex};
         if (state->held && !state->lost) {
             next = std::min(next, state->due);
@@ -87,21 +87,24 @@ SteadyInstant LeaseKeeper::renew_due() {
     return next;
 }
 
-void LeaseKeeper::renew(State& state, SteadyInstant now) {
+void LeaseKeeper::renew(State& state, Duration ahead) {
+    const auto now = services_.clock.steady();
+    const auto until = add_saturating(now, ahead);
     std::string token;
     std::uint64_t generation = 0;
     {
         const MutexLock lock{state.mutex};
-        if (!state.held || state.lost || now < state.due) {
+        if (!state.held || state.lost || until < state.due) {
             return;
         }
         token = state.token;
         generation = state.generation;
     }
     const auto& [lock_timeout, interval] = timing(state.kind);
+    const auto extend_for = add_saturating(SteadyInstant{lock_timeout}, ahead).time_since_epoch();
     const auto renewed = state.kind == LeaseKind::turn
-                             ? services_.provider.renew_orchestration_item_lock(token, lock_timeout)
-                             : services_.provider.renew_work_item_lock(token, lock_timeout);
+                             ? services_.provider.renew_orchestration_item_lock(token, extend_for)
+                             : services_.provider.renew_work_item_lock(token, extend_for);
     std::stop_source on_lost{std::nostopstate};
     {
         const MutexLock lock{state.mutex};
@@ -110,8 +113,8 @@ void LeaseKeeper::renew(State& state, SteadyInstant now) {
         }
         if (renewed || renewed.error().code != ErrorCode::lock_lost) {
             // After a storage error there is time for more attempts before the lease ends.
-            const auto wait = renewed ? interval : std::max(Duration{1}, interval / 4);
-            state.due = add_saturating(now, wait);
+            state.due = renewed ? add_saturating(until, interval)
+                                : add_saturating(now, std::max(Duration{1}, interval / 4));
         } else {
             state.lost = true;
             on_lost = state.on_lost;

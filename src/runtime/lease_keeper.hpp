@@ -69,11 +69,12 @@ class LeaseKeeper {
 
     [[nodiscard]] Slot open_slot(LeaseKind kind);
 
-    // Renews what is due; answers when to call again.
-    SteadyInstant renew_due();
+    // Renews what is due; answers when to call again. With `ahead`: also what becomes due within
+    // that time, and for so much longer, for time that will be skipped.
+    SteadyInstant renew_due(Duration ahead = Duration::zero());
 
  private:
-    void renew(State& state, SteadyInstant now);
+    void renew(State& state, Duration ahead);
     [[nodiscard]] const LeaseTiming& timing(LeaseKind kind) const noexcept;
 
     Services services_;

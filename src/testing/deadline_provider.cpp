@@ -81,6 +81,18 @@ Result<> DeadlineProvider::enqueue_for_orchestrator(const WorkItem& item,
     return ForwardingProvider::enqueue_for_orchestrator(item, delay);
 }
 
+Result<InstanceState> DeadlineProvider::watch_instance(const WatchInstance& request) {
+    auto at_once = request;
+    at_once.timeout = Duration::zero();
+    auto state = ForwardingProvider::watch_instance(at_once);
+    if (!state || request.timeout <= Duration::zero() || state->revision > request.seen_revision) {
+        return state;
+    }
+    return fail(ErrorCode::timed_out,
+                "nothing happens under TestRuntime while a client waits for " + request.instance +
+                    ": call finish(), run_until_idle() or advance() first");
+}
+
 void DeadlineProvider::remember(Instant when) {
     const MutexLock lock{mutex_};
     deadlines_.insert(when);

@@ -1,5 +1,6 @@
-// Remembers when something will become possible that is not yet: timers, delays, backoffs. That is
-// what a test that skips time jumps to.
+// The store as a TestRuntime sees it. Remembers when something will become possible that is not
+// yet: timers, delays, backoffs; that is what a test that skips time jumps to. And nobody waits in
+// it: what a test waits for on the only thread there is would never come.
 
 #pragma once
 
@@ -34,6 +35,9 @@ class DeadlineProvider final : public ForwardingProvider {
                                              bool ignore_attempt) override;
     [[nodiscard]] Result<> enqueue_for_orchestrator(const WorkItem& item,
                                                     std::optional<Duration> delay) override;
+
+    // What is there; timed_out when that would have to be waited for.
+    [[nodiscard]] Result<InstanceState> watch_instance(const WatchInstance& request) override;
 
  private:
     [[nodiscard]] std::optional<Instant> next_of_store();

@@ -1,3 +1,4 @@
+#include "base/timestamp.hpp"
 #include "runtime/housekeeping.hpp"
 #include "runtime/node.hpp"
 #include "runtime/orchestration_dispatcher.hpp"
@@ -8,7 +9,10 @@
 #include <durable/test_runtime.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace durable {
@@ -24,6 +28,44 @@ void check(const Registry& registry, const RuntimeOptions& options) {
     if (const auto valid = runtime::check(registry, options); !valid) {
         throw std::invalid_argument{valid.error().message};
     }
+}
+
+// "400 days": in the largest unit that counts it without a rest.
+std::string text_of(Duration duration) {
+    struct Unit {
+        Duration length;
+        std::string_view name;
+    };
+    constexpr std::array units{Unit{std::chrono::hours{24}, " days"},
+                               Unit{std::chrono::hours{1}, " h"},
+                               Unit{std::chrono::minutes{1}, " min"},
+                               Unit{std::chrono::seconds{1}, " s"},
+                               Unit{Duration{1}, " ms"}};
+    if (duration == Duration::max()) {
+        return "all time there is";
+    }
+    const auto* const unit = std::ranges::find_if(units, [&](const Unit& each) {
+        return duration >= each.length && duration % each.length == Duration::zero();
+    });
+    return unit == units.end() ? std::string{"0 ms"}
+                               : std::to_string(duration / unit->length).append(unit->name);
+}
+
+// "2026-11-13T08:53:20.000Z, in 400 days". Calendars end with the year 9999.
+std::string text_of(Instant moment, Instant now) {
+    constexpr auto year_10000 = std::chrono::sys_days{std::chrono::year{10000} / 1 / 1};
+    return moment < year_10000 ? timestamp(moment) + ", in " + text_of(moment - now)
+                               : "after the year 9999";
+}
+
+// Why an instance is not done: its time is over, or nobody will ever wake it.
+std::string not_done(Duration limit, std::optional<Instant> next, Instant now) {
+    if (!next) {
+        return " waits for something from outside";
+    }
+    return " is not done within " + text_of(limit) +
+           ", the limit of this finish(): the next moment at which something is due is " +
+           text_of(*next, now);
 }
 
 } // namespace
@@ -43,21 +85,76 @@ struct TestRuntime::Parts {
                }},
           housekeeping{node},
           turns{node, "test-orchestrations"},
+          turns_beside{node, "test-orchestrations-beside"},
           activities{node, "test-activities"} {
         deadlines->learn();
     }
 
-    // Time passes while leases are kept, like beside a sleeping activity.
+    // Time passes at once, and what is leased is kept meanwhile. Beside an activity that sleeps,
+    // it stops wherever orchestrations can go on: they may ask the activity to stop.
     bool skip(Duration duration, const std::stop_token& stop) {
+        constexpr auto most_stops = 1000;
         const auto until = add_saturating(clock->steady(), duration);
+        const auto stride = (until - clock->steady()) / most_stops;
+        const bool beside = is_of_activity(stop) && !running_beside;
+        housekeeping.step();
         while (!stop.stop_requested()) {
-            const auto next = std::min(housekeeping.step(), until);
-            if (clock->steady() >= until) {
-                return true;
+            if (is_of_activity(stop)) {
+                count_sleep();
             }
-            clock->advance(std::max(Duration{1}, next - clock->steady()));
+            if (beside) {
+                run_turns_beside();
+            }
+            const auto now = clock->steady();
+            if (stop.stop_requested() || now >= until) {
+                break;
+            }
+            auto next = std::min(housekeeping.keep_over(until - now, stride), until);
+            if (const auto due = beside ? deadlines->next() : std::nullopt) {
+                next = std::min(next, add_saturating(now, *due - clock->now()));
+            }
+            clock->advance(next - now);
         }
-        return false;
+        housekeeping.step();
+        return !stop.stop_requested();
+    }
+
+    // Others that pause wait for the store to recover.
+    [[nodiscard]] bool is_of_activity(const std::stop_token& stop) const {
+        return stop.stop_possible() && stop != node.force_stop.get_token();
+    }
+
+    void count_sleep() {
+        if (++sleeps > max_steps) {
+            throw std::runtime_error{
+                "it still sleeps after " + std::to_string(max_steps) +
+                " steps (TestRuntime::Options::max_steps). Activities run one after the other "
+                "under TestRuntime: one that waits for another waits for ever"};
+        }
+    }
+
+    // One level deep: a short activity that such a turn runs sleeps without company.
+    void run_turns_beside() {
+        if (node.options.orchestration_threads == 0U) {
+            return;
+        }
+        running_beside = true;
+        std::size_t steps = 0;
+        while (steps <= max_steps &&
+               turns_beside.step(Duration::zero(), {}).step == runtime::Step::worked) {
+            ++steps;
+        }
+        running_beside = false;
+        if (steps > max_steps) {
+            throw std::runtime_error{"beside it, it " + restless()};
+        }
+    }
+
+    // To a moment on the wall. False: the clock has come to its end.
+    bool skip_to(Instant moment) {
+        const auto before = clock->now();
+        skip(moment - before, {});
+        return clock->now() > before;
     }
 
     [[nodiscard]] std::string restless() const {
@@ -96,7 +193,10 @@ struct TestRuntime::Parts {
     runtime::Node node;
     runtime::Housekeeping housekeeping;
     runtime::OrchestrationDispatcher turns;
+    runtime::OrchestrationDispatcher turns_beside; // while an activity sleeps
     runtime::ActivityDispatcher activities;
+    bool running_beside = false;
+    std::size_t sleeps = 0; // of what runs now
 };
 
 TestRuntime::TestRuntime(Registry registry) : TestRuntime{std::move(registry), Options{}} {}
@@ -121,10 +221,12 @@ const std::shared_ptr<Provider>& TestRuntime::provider() const noexcept {
 }
 
 bool TestRuntime::run_turn() {
+    parts_->sleeps = 0;
     return parts_->turns.step(Duration::zero(), {}).step == runtime::Step::worked;
 }
 
 bool TestRuntime::run_activity() {
+    parts_->sleeps = 0;
     return parts_->node.options.activity_threads != 0U &&
            parts_->activities.step(Duration::zero(), {}).step == runtime::Step::worked;
 }
@@ -145,6 +247,10 @@ std::optional<Instant> TestRuntime::next_event() const {
 }
 
 void TestRuntime::advance(Timespan by) {
+    if (by < Duration::zero()) {
+        throw std::invalid_argument{
+            "TestRuntime::advance: time does not go back: " + std::to_string(by.count()) + " ms"};
+    }
     const auto until = add_saturating(parts_->clock->now(), by);
     const auto come_to_rest = [this] {
         if (!run_until_idle()) {
@@ -153,13 +259,20 @@ void TestRuntime::advance(Timespan by) {
     };
     come_to_rest();
     while (parts_->clock->now() < until) {
-        const auto next = std::min(next_event().value_or(until), until);
-        parts_->skip(next - parts_->clock->now(), {});
+        const bool moved = parts_->skip_to(std::min(next_event().value_or(until), until));
         come_to_rest();
+        if (!moved) {
+            return;
+        }
     }
 }
 
 Result<OrchestrationStatus> TestRuntime::finish(const std::string& id, Timespan limit) {
+    if (limit < Duration::zero()) {
+        return fail(ErrorCode::invalid_argument,
+                    "the time limit must not be negative: " + std::to_string(limit.count()) + " ms",
+                    "finish");
+    }
     const auto until = add_saturating(parts_->clock->now(), limit);
     std::optional<std::uint32_t> attempts; // of a parked instance, when it was first seen
     while (true) {
@@ -183,11 +296,9 @@ Result<OrchestrationStatus> TestRuntime::finish(const std::string& id, Timespan 
         if (over && status->status == RunStatus::not_found) {
             return fail(ErrorCode::not_found, "there is no instance " + id, "finish");
         }
-        if (over) {
-            return fail(ErrorCode::timed_out,
-                        id + (next ? " is not done by then" : " waits for something from outside"));
+        if (over || !parts_->skip_to(*next)) {
+            return fail(ErrorCode::timed_out, id + not_done(limit, next, parts_->clock->now()));
         }
-        parts_->skip(*next - parts_->clock->now(), {});
     }
 }
 
