@@ -170,8 +170,8 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     // An unknown id is RunStatus::not_found, not an error.
     [[nodiscard]] Result<OrchestrationStatus> status(const std::string& id) const;
 
-    // Waits for the end, also of an instance that has not begun; timed_out otherwise. A limit of
-    // zero looks once.
+    // Waits for the end, also of an instance that has not begun; timed_out otherwise. As for all
+    // waits: a limit of zero looks once, a negative one is invalid_argument.
     [[nodiscard]] Result<OrchestrationStatus> wait(const std::string& id, Timespan limit) const;
 
     // Waits for a custom status newer than `seen_version`, or for the end.

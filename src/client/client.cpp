@@ -127,10 +127,14 @@ Result<InstanceState>
 watch_until(Provider& provider, Clock& clock, const Watched& watched, Done done) {
     const auto& [id, limit, ended_only] = watched;
     DURABLE_TRY(check_id(id));
+    if (limit < Duration::zero()) {
+        return fail(ErrorCode::invalid_argument,
+                    "the time limit of a wait must not be negative: " +
+                        std::to_string(limit.count()) + " ms");
+    }
     const auto deadline = add_saturating(clock.steady(), limit);
     // What has not begun is not done: the first look may wait, too.
-    WatchInstance watch{
-        .instance = id, .timeout = std::max(limit, Duration::zero()), .ended_only = ended_only};
+    WatchInstance watch{.instance = id, .timeout = limit, .ended_only = ended_only};
     while (true) {
         DURABLE_TRY_ASSIGN(auto state, provider.watch_instance(watch));
         DURABLE_TRY_ASSIGN(const bool finished, done(state));

@@ -44,6 +44,17 @@ TEST_P(Clients, NeedAProvider) {
     EXPECT_THROW((Client{nullptr}), std::invalid_argument);
 }
 
+TEST_P(Clients, AWaitCannotLastLessThanNoTime) {
+    const auto refused = client.wait("a", -1s);
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(refused.error().message, "the time limit of a wait must not be negative: -1000 ms");
+    EXPECT_EQ(code_of(client.wait_for_status_change("a", 0, -1ms)), ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of(client.wait_for_kv("a", "k", -1ms)), ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of(client.attach(echo, "a").wait(-1ms)), ErrorCode::invalid_argument);
+}
+
 TEST_P(Clients, AStartWithoutAnIdGetsAUuid) {
     registry.add(echo, say_again);
 
