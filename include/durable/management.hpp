@@ -57,6 +57,8 @@ class Management final { // NOLINT(cppcoreguidelines-special-member-functions)
     [[nodiscard]] Result<std::uint64_t> latest_execution(const std::string& instance) const;
     [[nodiscard]] Result<ExecutionInfo> execution_info(const std::string& instance,
                                                        std::uint64_t execution_id) const;
+    // Of the last execution, or of one: not_found when there is no such instance or execution, or
+    // no more.
     [[nodiscard]] Result<std::vector<HistoryEvent>> history(const std::string& instance) const;
     [[nodiscard]] Result<std::vector<HistoryEvent>> history(const std::string& instance,
                                                             std::uint64_t execution_id) const;

@@ -1,3 +1,5 @@
+#include "base/try.hpp"
+
 #include <durable/management.hpp>
 
 #include <utility>
@@ -70,12 +72,20 @@ Result<ExecutionInfo> Management::execution_info(const std::string& instance,
 }
 
 Result<std::vector<HistoryEvent>> Management::history(const std::string& instance) const {
-    return admin_->read_history(instance);
+    DURABLE_TRY_ASSIGN(auto events, admin_->read_history(instance));
+    if (events.empty()) {
+        DURABLE_TRY(admin_->get_instance_info(instance)); // not_found
+    }
+    return events;
 }
 
 Result<std::vector<HistoryEvent>> Management::history(const std::string& instance,
                                                       std::uint64_t execution_id) const {
-    return admin_->read_history_with_execution_id(instance, execution_id);
+    DURABLE_TRY_ASSIGN(auto events, admin_->read_history_with_execution_id(instance, execution_id));
+    if (events.empty()) {
+        DURABLE_TRY(admin_->get_execution_info(instance, execution_id)); // not_found
+    }
+    return events;
 }
 
 Result<SystemMetrics> Management::system_metrics() const {

@@ -108,6 +108,20 @@ TEST_P(Managing, InstancesAndExecutionsAreDescribed) {
     EXPECT_EQ(code_of(management().instance_info("nobody")), ErrorCode::not_found);
 }
 
+TEST_P(Managing, AHistoryOfNobodyIsNotFound) {
+    registry.add(counter, count_to_three);
+    start(counter, 1, {.id = "a"});
+    settle();
+
+    EXPECT_EQ(code_of(management().history("nobody")), ErrorCode::not_found);
+    EXPECT_EQ(code_of(management().history("nobody", 1)), ErrorCode::not_found);
+    EXPECT_EQ(code_of(management().history("a", 99)), ErrorCode::not_found);
+    EXPECT_FALSE(management().history("a").value().empty());
+    ASSERT_TRUE(management().prune("a", {.keep_last = 1}));
+    EXPECT_EQ(code_of(management().history("a", 1)), ErrorCode::not_found);
+    EXPECT_TRUE(runtime().history("nobody").empty());
+}
+
 TEST_P(Managing, ATreeIsDeletedAsAWhole) {
     registry.add(parent, two_children);
     registry.add(child, [](Context, Text) -> Task<Text> { co_return ""; });
