@@ -8,6 +8,7 @@
 #include <durable/test_runtime.hpp>
 
 #include <chrono>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -52,11 +53,11 @@ TestRuntime::Options quiet(std::size_t max_steps = 10'000) {
 class Stopwatch {
  public:
     [[nodiscard]] bool below(std::chrono::milliseconds limit) const {
-        return std::chrono::steady_clock::now() - begun_ < limit;
+        return system_clock()->steady() - begun_ < limit;
     }
 
  private:
-    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+    SteadyInstant begun_ = system_clock()->steady();
 };
 
 // ---- Waits of a client
