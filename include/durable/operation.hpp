@@ -35,8 +35,9 @@ class [[nodiscard("dropping an operation cancels it: await it or keep it")]] Ope
     Operation& operator=(const Operation&) = delete;
     ~Operation() { cancel(); }
 
-    // Whether awaiting it would go on at once. The same answer on every replay.
-    [[nodiscard]] bool ready() const { return detail::checked_source(slot_).ready(); }
+    // Whether awaiting it would go on at once. The same answer on every replay. Not to be asked
+    // after it was awaited: std::logic_error.
+    [[nodiscard]] bool ready() const { return detail::is_ready(slot_); }
 
     // Gives up on it now, as its destruction would. Does nothing to a finished step.
     void cancel() noexcept {

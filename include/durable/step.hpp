@@ -276,4 +276,7 @@ void end_wait(Waiter& waiter);
 // The source, if it may be awaited: neither moved from, nor awaited by somebody else, nor taken.
 [[nodiscard]] Source& checked_source(Source* source);
 
+// Whether it has its result; throws when it is moved from, or the result is taken.
+[[nodiscard]] bool is_ready(const Source* source);
+
 } // namespace durable::detail

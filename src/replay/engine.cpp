@@ -94,7 +94,7 @@ bool Engine::replay(std::span<const HistoryEvent> history, ReplayMode mode) {
     const auto* const end = terminal_event(history);
     if (ended_ || (end != nullptr && end != &history.back())) {
         const auto& after = ended_ ? history.front() : *std::next(end);
-        report_corrupt(after.event_id,
+        report_corrupt(after,
                        "corrupted history: " + describe(after.kind, after.source_event_id) +
                            " after the end");
         return false;
@@ -117,7 +117,7 @@ void Engine::replay_events() {
         }
         const auto& event = turn.recorded[turn.next];
         if (!started_ && !std::holds_alternative<history::OrchestrationStarted>(event.kind)) {
-            report_corrupt(event.event_id,
+            report_corrupt(event,
                            "corrupted history: first event must be OrchestrationStarted, not " +
                                std::string{type_name(event.kind)});
             return;

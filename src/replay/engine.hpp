@@ -178,6 +178,7 @@ class Engine final : public detail::Engine {
     void report(NondeterminismReport report);
     void report_missing(const HistoryEvent& event);
     void report_corrupt(std::uint64_t event_id, std::string what);
+    void report_corrupt(const HistoryEvent& event, std::string what);
     void report_unmatched(std::string what);
     void give_up(std::string sentence);
 

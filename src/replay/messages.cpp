@@ -233,7 +233,7 @@ void Engine::apply(const HistoryEvent& event) {
 
 void Engine::apply_start(const HistoryEvent& event, const history::OrchestrationStarted& started) {
     if (started_) {
-        report_corrupt(event.event_id, "corrupted history: OrchestrationStarted twice");
+        report_corrupt(event, "corrupted history: OrchestrationStarted twice");
         return;
     }
     started_ = true;
@@ -275,13 +275,13 @@ void Engine::apply_completion(const HistoryEvent& event,
                               const ErrorDetails* details) {
     auto* const entry = event.source_event_id ? steps_.find(*event.source_event_id) : nullptr;
     if (entry == nullptr) {
-        report_corrupt(event.event_id,
+        report_corrupt(event,
                        "completion without open schedule: " +
                            describe(event.kind, event.source_event_id));
         return;
     }
     if (entry->kind != kind) {
-        report_corrupt(event.event_id, kind_mismatch(entry->id, entry->kind, kind));
+        report_corrupt(event, kind_mismatch(entry->id, entry->kind, kind));
         return;
     }
     auto* const slot = entry->slot;

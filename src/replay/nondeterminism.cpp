@@ -15,6 +15,12 @@ std::string at(const std::string& location) {
     return location.empty() ? std::string{} : ", made at " + location;
 }
 
+// Nobody differs: the history, a message or the code is impossible by itself.
+bool is_one_sided(NondeterminismKind kind) {
+    return kind == NondeterminismKind::corrupt || kind == NondeterminismKind::unmatched ||
+           kind == NondeterminismKind::stuck || kind == NondeterminismKind::order;
+}
+
 std::string or_nothing(const std::string& text) {
     return text.empty() ? std::string{"nothing"} : text;
 }
@@ -55,8 +61,10 @@ std::string_view advice_for(NondeterminismKind kind) noexcept {
                "another instance under the same id, or by a damaged store.";
     case NondeterminismKind::stuck:
         return "Nothing can ever wake this coroutine. Keep what another task waits for until it "
-               "is done. Compiled with g++ 12? Then declare a local variable in every coroutine "
-               "and give every co_await a line of its own: docs/determinism.md.";
+               "is done, and keep operations and tasks in local variables: one that another run "
+               "left in a global is never answered here. If the code does both and g++ 12 has "
+               "compiled it, declare a local variable in every coroutine and give every co_await "
+               "a line of its own: docs/determinism.md.";
     case NondeterminismKind::order:
         return "Write combinators with braces, all{a, b}: inside parentheses the order is the "
                "compiler's choice.";
@@ -66,8 +74,7 @@ std::string_view advice_for(NondeterminismKind kind) noexcept {
 
 std::string NondeterminismReport::summary() const {
     auto text = std::string{code_of(kind)} + ": ";
-    if (kind == NondeterminismKind::corrupt || kind == NondeterminismKind::unmatched ||
-        kind == NondeterminismKind::stuck || kind == NondeterminismKind::order) {
+    if (is_one_sided(kind)) {
         text += difference;
     } else {
         text += "history has " + or_nothing(expected) + at(expected_location) + "; the code made " +
@@ -87,13 +94,17 @@ std::string NondeterminismReport::text() const {
                 instance + ", execution " + std::to_string(execution_id);
     page += event_id == 0 ? std::string{", after the end of its history\n"}
                           : ", event " + std::to_string(event_id) + '\n';
-    page += "  history   " + or_nothing(expected) + at(expected_location) + '\n';
-    page += "  code      " + or_nothing(actual) + at(actual_location) + '\n';
+    if (!is_one_sided(kind) || !expected.empty()) {
+        page += "  history   " + or_nothing(expected) + at(expected_location) + '\n';
+    }
+    if (!is_one_sided(kind) || !actual.empty()) {
+        page += "  code      " + or_nothing(actual) + at(actual_location) + '\n';
+    }
     if (!failed_before.empty()) {
         page += "  failed    " + failed_before + '\n';
     }
     if (!difference.empty()) {
-        page += "  differs   " + difference + '\n';
+        page += (is_one_sided(kind) ? "  problem   " : "  differs   ") + difference + '\n';
     }
     return page + "  to do     " + advice + '\n';
 }

@@ -230,6 +230,14 @@ void Engine::report_corrupt(std::uint64_t event_id, std::string what) {
         {.kind = NondeterminismKind::corrupt, .event_id = event_id, .difference = std::move(what)});
 }
 
+void Engine::report_corrupt(const HistoryEvent& event, std::string what) {
+    report({.kind = NondeterminismKind::corrupt,
+            .event_id = event.event_id,
+            .expected = describe(event.kind, event.source_event_id),
+            .expected_location = event.location,
+            .difference = std::move(what)});
+}
+
 void Engine::report_unmatched(std::string what) {
     report({.kind = NondeterminismKind::unmatched, .difference = std::move(what)});
 }

@@ -14,6 +14,7 @@ namespace {
 
 // One turn runs on a thread at a time; whatever coroutine code runs there belongs to it.
 thread_local RunQueue* current_queue = nullptr;
+thread_local const Source* running = nullptr; // the coroutine that runs right now
 
 // Frames that are being destroyed inside each other, and those that must wait for it.
 struct Demolition {
@@ -63,7 +64,9 @@ void RunQueue::drain() {
             next->queued_ = false;
             next->running_ = true;
             depth_ = next->depth_;
+            const auto* const outer = std::exchange(running, next);
             next->frame_.resume();
+            running = outer;
             depth_ = 0;
             next->running_ = false; // it is still there: see destroy_frame()
             if (next->doomed_) {
@@ -225,10 +228,24 @@ Source& checked_source(Source* source) {
     if (source == nullptr) {
         throw_moved_from();
     }
+    if (source == running) {
+        throw std::logic_error{"this task awaits itself: it would wait for ever"};
+    }
     if (source->waiter != nullptr || source->taken) {
         throw_already_awaited();
     }
     return *source;
+}
+
+bool is_ready(const Source* source) {
+    if (source == nullptr) {
+        throw_moved_from();
+    }
+    if (source->taken) {
+        throw std::logic_error{"ready() is asked of an operation or task that was awaited before: "
+                               "its result is taken"};
+    }
+    return source->ready();
 }
 
 } // namespace durable::detail

@@ -133,14 +133,15 @@ void OrchestrationDispatcher::leave_unregistered(const Turn& turn,
                                                  std::string_view version) {
     const auto& item = turn.item;
     const auto attempt = std::to_string(item.attempt_count);
-    const auto what = std::string{name} + ' ' + std::string{version};
+    const auto what =
+        version.empty() ? std::string{name} : std::string{name} + ' ' + std::string{version};
     node_.observer.count(Metric::orchestration_configuration_errors, {name, "unregistered"});
     node_.observer.log(
         LogLevel::warn,
         where_of(item),
         "no such orchestration is registered here",
         {{.name = "orchestration", .value = what}, {.name = "attempt", .value = attempt}});
-    node_.diagnostics.remember(item.instance, "no handler is registered for " + what);
+    node_.diagnostics.remember(item.instance, "no handler is registered for orchestration " + what);
     const auto now = node_.clock->now();
     const auto delay = node_.options.unregistered_backoff.delay(item.attempt_count);
     node_.parked.park({.instance = item.instance,

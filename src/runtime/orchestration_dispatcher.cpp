@@ -161,7 +161,7 @@ std::optional<Frame> OrchestrationDispatcher::load(const Turn& turn, std::option
                            ? nullptr // not a version: nobody can have it
                            : node_.registry.find_orchestration(wanted.name, version);
         if (!handler) {
-            leave_unregistered(turn, wanted.name, wanted.version.value_or("newest"));
+            leave_unregistered(turn, wanted.name, wanted.version.value_or(""));
             return std::nullopt;
         }
         cached = Frame{.execution = replay::Execution::create({.handler = std::move(handler),

@@ -49,6 +49,7 @@ class OrchestrationDispatcher {
     void poison_unreadable(const OrchestrationItem& item);
     void meet_ended(const OrchestrationItem& item, const HistoryEvent& end);
     void drop(const OrchestrationItem& item, std::string_view reason);
+    // No version: there is none at all.
     void leave_unregistered(const Turn& turn, std::string_view name, std::string_view version);
     void leave_incompatible(const OrchestrationItem& item, std::string_view pinned);
     void meet_nondeterminism(const Turn& turn, const replay::NondeterminismReport& report);

@@ -126,9 +126,9 @@ TEST_P(Leftovers, AnInstanceWithoutAHandlerIsListedWithTheReason) {
     const auto parked = runtime().parked().front();
     EXPECT_EQ(parked.instance, "a");
     EXPECT_EQ(parked.reason, ParkReason::unregistered);
-    EXPECT_EQ(parked.orchestration, "Root newest");
+    EXPECT_EQ(parked.orchestration, "Root");
     EXPECT_EQ(parked.report,
-              "no orchestration Root newest is in the registry of this runtime; it is given back "
+              "no orchestration Root is in the registry of this runtime; it is given back "
               "for others");
     EXPECT_EQ(parked.attempts, 1u);
     EXPECT_EQ(parked.next_attempt, clock->now() + 1s);

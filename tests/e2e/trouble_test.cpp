@@ -218,7 +218,7 @@ TEST_P(Trouble, AnUnknownOrchestrationWaitsForACompleteFleetAndIsThenPoisoned) {
     EXPECT_EQ(clock->now() - begun, 303s);
     EXPECT_EQ(failure_of(status),
               "poison: orchestration a exceeded 11 attempts (max 10): no handler is registered for "
-              "Root newest");
+              "orchestration Root");
 }
 
 TEST_P(Trouble, AnUnknownVersionIsNotReplacedByAnother) {

@@ -40,6 +40,26 @@ TEST(Corruption, AHistoryHasOneStart) {
         .is_nondeterministic(corrupt, {"OrchestrationStarted twice"});
 }
 
+TEST(Corruption, IsReportedWithTheEventAndWithoutCodeThatHasNoPartInIt) {
+    const auto turn = given(started(), activity("A"), fired(2)).when(one_activity);
+    const auto report = turn.result().nondeterminism.value();
+
+    EXPECT_EQ(report.text(),
+              "error E2004 in TestOrch 1.0.0, instance " + report.instance +
+                  ", execution 1, event 3\n"
+                  "  history   TimerFired of step 2\n"
+                  "  problem   " +
+                  report.difference + "\n  to do     " + report.advice + "\n");
+}
+
+TEST(Corruption, BehindTheEndIsReportedWithTheEvent) {
+    const auto end = event(history::OrchestrationCompleted{.output = "done"});
+
+    given(started(), end, end)
+        .when(return_at_once)
+        .is_nondeterministic(corrupt, {"  history   OrchestrationCompleted"});
+}
+
 TEST(Corruption, GapsInTheIdsAreHarmless) {
     given(at(1, started()), at(100, activity("A")))
         .when(one_activity, completion(100, "r"))

@@ -155,6 +155,32 @@ TEST(Tasks, MayMoveWhileTheyAreAwaited) {
         .completes("one");
 }
 
+TEST(Misuse, AskingWhetherWhatWasAwaitedIsReady) {
+    given(started(), activity("A"))
+        .when(
+            [](Context ctx, std::string) -> Task<std::string> {
+                auto a = ctx.call_raw("A", "");
+                co_await a;
+                co_return a.ready() ? "ready" : "not ready";
+            },
+            completion(2, "x"))
+        .fails("orchestration panicked: ready() is asked of an operation or task that was awaited "
+               "before: its result is taken");
+}
+
+TEST(Misuse, ATaskThatAwaitsItself) {
+    static std::optional<Task<std::string>> self;
+    fresh([](Context, std::string) -> Task<std::string> {
+        self = []() -> Task<std::string> {
+            const std::string never = co_await *self;
+            co_return never;
+        }();
+        const std::string never = co_await *self;
+        co_return never;
+    }).fails("orchestration panicked: this task awaits itself: it would wait for ever");
+    self.reset();
+}
+
 // ---- Dropping what is awaited
 
 TEST(Misuse, CancellingAnOperationThatAnotherTaskAwaitsIsReported) {
