@@ -4,17 +4,24 @@
 //     EXPECT_TRUE(durable::testing::replay(registry, saved)); // or read the error: both sides,
 //     lines
 //
-// Keep histories of running instances beside the tests, exported or written with HistoryBuilder,
-// and a change that would break them fails before it is deployed.
+// Keep histories of running instances beside the tests, exported, saved with save_history() or
+// written with HistoryBuilder, and a change that would break them fails before it is deployed.
+//
+// An execution that continued as new may read KV that the ones before it have set. Its own history
+// does not have those values: events of earlier executions that stand before it do. All that counts
+// of them are their changes of KV, so `cat exec_1/history.jsonl exec_2/history.jsonl` is a whole
+// saved history, and so is the short form that save_history() makes.
 
 #pragma once
 
 #include <durable/error_details.hpp>
 #include <durable/history_event.hpp>
+#include <durable/provider.hpp>
 #include <durable/registry.hpp>
 #include <durable/result.hpp>
 #include <durable/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,11 +32,21 @@
 namespace durable::testing {
 
 // Runs the orchestration that this history names against it, from the first event to the last, the
-// end included. Nothing is executed: results come from the history.
-//   invalid_argument  code and history differ; the message is the report for people
+// end included; of several executions the last one. Nothing is executed: results come from the
+// history.
+//   invalid_argument  code and history differ; the message is the report for people. Or they seem
+//                     to, and the code has read KV of which this history cannot tell: the message
+//                     names the key
 //   not_found         the registry has no such orchestration or version
 //   corrupt           this is no history: empty, or it does not begin with OrchestrationStarted
-[[nodiscard]] Result<> replay(const Registry& registry, std::span<const HistoryEvent> history);
+[[nodiscard]] Result<> replay(const Registry& registry, std::span<const HistoryEvent> whole);
+
+// The history of the instance's last execution as replay() wants it: before it stands the KV it
+// began with, as events of the execution before (KeyValuesCleared, then KeyValueSet). Not so when
+// earlier executions were pruned: then nobody knows.
+//   not_found  there is no such instance
+[[nodiscard]] Result<std::vector<HistoryEvent>> save_history(Provider& provider,
+                                                             const std::string& instance);
 
 // One JSON event per line, as stores and exports write them. Blank lines are skipped.
 [[nodiscard]] Result<std::vector<HistoryEvent>> parse_history(std::string_view lines);
@@ -55,6 +72,9 @@ class HistoryBuilder final {
     // What the execution before this one left unread, oldest first.
     HistoryBuilder& carried_message(std::string queue, std::string data);
     HistoryBuilder& carried_event(std::string event, std::string data);
+    // KV that earlier executions have set. It becomes the second execution; events() begins with
+    // what the first one has set.
+    HistoryBuilder& carried_kv(std::string key, std::string value);
 
     // Later events carry a later time.
     HistoryBuilder& pass(Timespan time);
@@ -62,6 +82,7 @@ class HistoryBuilder final {
     // ---- Steps with their answers
 
     HistoryBuilder& called(std::string activity, std::string input, std::string result);
+    // The failure names the activity, unless it has a name itself.
     HistoryBuilder& call_failed(std::string activity, std::string input, Failure failure);
     HistoryBuilder& slept(Timespan time);
     HistoryBuilder& received(std::string event, std::string data); // it waits, then the event comes
@@ -107,6 +128,11 @@ class HistoryBuilder final {
     [[nodiscard]] const std::vector<HistoryEvent>& events() const noexcept { return events_; }
 
  private:
+    [[nodiscard]] history::OrchestrationStarted& started();
+    [[nodiscard]] const HistoryEvent* find_step(std::uint64_t step) const; // nullptr: there is none
+
+    std::size_t earlier_ = 0; // events of the execution before this one
+    std::uint64_t execution_ = 1;
     std::uint64_t now_ms_ = 1'760'000'000'000;
     std::vector<HistoryEvent> events_;
 };

@@ -98,6 +98,9 @@ class TestRuntime final {
     // an instance that does not exist. Management::history has those of earlier executions, and
     // says not_found.
     [[nodiscard]] std::vector<HistoryEvent> history(const std::string& id) const;
+    // To keep in a file (testing::print_history) and to replay: with the KV it began with, see
+    // testing::save_history. not_found: there is no such instance.
+    [[nodiscard]] Result<std::vector<HistoryEvent>> saved_history(const std::string& id) const;
     [[nodiscard]] std::vector<ParkedInstance> parked() const;
 
  private:

@@ -67,7 +67,8 @@ Engine::Engine(ExecutionSetup setup)
     : handler_{std::move(setup.handler)},
       instance_{std::move(setup.instance)},
       execution_id_{setup.execution_id},
-      limits_{setup.limits} {
+      limits_{setup.limits},
+      kv_known_{setup.kv_known} {
     if (!setup.kv.empty()) {
         kv_ = std::make_unique<KvSnapshot>(std::move(setup.kv));
     }

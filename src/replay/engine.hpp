@@ -76,6 +76,9 @@ class Engine final : public detail::Engine {
     [[nodiscard]] const std::shared_ptr<const OrchestrationHandler>& handler() const noexcept {
         return handler_;
     }
+    [[nodiscard]] const std::string* unknown_kv_read() const noexcept {
+        return unknown_kv_read_.get();
+    }
     [[nodiscard]] const NondeterminismReport* nondeterminism() const noexcept {
         return report_.get();
     }
@@ -159,6 +162,7 @@ class Engine final : public detail::Engine {
     void drop(detail::Slot& slot) noexcept;
 
     // state.cpp
+    void read_unknown_kv(std::string what) const;
     [[nodiscard]] std::string kv_refusal(std::string_view key, std::string_view value) const;
 
     // record.cpp
@@ -214,6 +218,7 @@ class Engine final : public detail::Engine {
     bool ended_ = false;
     bool inert_ = false;     // frames are destroyed without consequences
     bool abandoned_ = false; // belongs to the operations that are left
+    bool kv_known_ = true;   // see ExecutionSetup
 
     detail::RootTask root_;
     StepTable steps_;
@@ -223,6 +228,7 @@ class Engine final : public detail::Engine {
     std::unique_ptr<ParentLink> parent_;
     std::unique_ptr<Mailboxes> mailboxes_;
     std::unique_ptr<KvSnapshot> kv_;
+    mutable std::unique_ptr<std::string> unknown_kv_read_;
     std::unique_ptr<std::string> status_;
     std::unique_ptr<RareState> rare_;
     std::unique_ptr<NondeterminismReport> report_;

@@ -47,6 +47,9 @@ const std::shared_ptr<const OrchestrationHandler>& Execution::handler() const no
 const NondeterminismReport* Execution::nondeterminism() const noexcept {
     return engine_->nondeterminism();
 }
+const std::string* Execution::unknown_kv_read() const noexcept {
+    return engine_->unknown_kv_read();
+}
 std::size_t Execution::memory_bytes() const noexcept {
     return sizeof(*this) + engine_->memory_bytes();
 }

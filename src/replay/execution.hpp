@@ -39,6 +39,7 @@ struct ExecutionSetup {
     std::uint64_t execution_id = 1;
     KvSnapshot kv; // what earlier executions left
     Limits limits;
+    bool kv_known = true; // false: a saved history does not tell what they left
 };
 
 enum class ReplayMode : std::uint8_t {
@@ -72,6 +73,10 @@ class Execution final {
     [[nodiscard]] bool ended() const noexcept;                  // the history has a terminal event
     [[nodiscard]] const std::shared_ptr<const OrchestrationHandler>& handler() const noexcept;
     [[nodiscard]] const NondeterminismReport* nondeterminism() const noexcept; // nullptr: none
+
+    // The first key that the code has read although nobody knows whether it had a value: see
+    // ExecutionSetup::kv_known. nullptr: none. For people: "'total'", or "all keys".
+    [[nodiscard]] const std::string* unknown_kv_read() const noexcept;
 
     // What keeping it in memory costs, roughly: frames, steps, KV, mailboxes.
     [[nodiscard]] std::size_t memory_bytes() const noexcept;

@@ -45,7 +45,7 @@ std::optional<std::string> Engine::status() const {
 
 // Every key of the instance counts: those of earlier turns and executions too (T-11).
 std::string Engine::kv_refusal(std::string_view key, std::string_view value) const {
-    const auto count = (kv_ ? kv_->size() : 0) + (kv_find(key) != nullptr ? 0U : 1U);
+    const auto count = (kv_ ? kv_->size() : 0) + (kv_ && kv_->contains(key) ? 0U : 1U);
     if (value.size() > limits_.kv_value_bytes) {
         return over_limit(
             "KV value for key '" + printable(key) + "'", value.size(), limits_.kv_value_bytes);
@@ -100,6 +100,9 @@ void Engine::kv_clear_all(std::source_location where) {
 
 // In the order of keys: a hash map's order would differ from run to run (T-09).
 std::size_t Engine::kv_prune(Instant before, std::source_location where) {
+    if (!kv_known_) {
+        read_unknown_kv("all keys");
+    }
     std::vector<std::string> old;
     if (kv_) {
         for (const auto& [key, entry] : *kv_) {
@@ -115,14 +118,27 @@ std::size_t Engine::kv_prune(Instant before, std::source_location where) {
 }
 
 const std::string* Engine::kv_find(std::string_view key) const {
-    if (!kv_) {
-        return nullptr;
+    if (kv_) {
+        if (const auto found = kv_->find(key); found != kv_->end()) {
+            return &found->second.value;
+        }
     }
-    const auto found = kv_->find(key);
-    return found == kv_->end() ? nullptr : &found->second.value;
+    if (!kv_known_) {
+        read_unknown_kv("'" + printable(key) + "'");
+    }
+    return nullptr;
+}
+
+void Engine::read_unknown_kv(std::string what) const {
+    if (!unknown_kv_read_) {
+        unknown_kv_read_ = std::make_unique<std::string>(std::move(what));
+    }
 }
 
 std::map<std::string, std::string> Engine::kv_all() const {
+    if (!kv_known_) {
+        read_unknown_kv("all keys");
+    }
     std::map<std::string, std::string> all;
     if (kv_) {
         for (const auto& [key, entry] : *kv_) {

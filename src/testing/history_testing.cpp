@@ -7,6 +7,7 @@
 #include <durable/version.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -28,16 +29,65 @@ void carry(std::optional<std::vector<CarriedMessage>>& messages,
 // As a worker writes them.
 details::Application activity_details(Failure failure) {
     details::Application details{.message = std::move(failure.message),
-                                 .retryable = failure.retryable};
+                                 .retryable = failure.retryable,
+                                 .activity = std::move(failure.activity)};
     if (failure.kind != failure_kind::activity_failed) {
         details.failure_kind = std::move(failure.kind);
     }
     return details;
 }
 
+// What the changes in these events leave.
+KvSnapshot kv_after(std::span<const HistoryEvent> events, KvSnapshot kv = {}) {
+    for (const auto& event : events) {
+        if (const auto* const set = std::get_if<history::KeyValueSet>(&event.kind)) {
+            kv.insert_or_assign(
+                set->key,
+                KvEntry{.value = set->value, .last_updated_at_ms = set->last_updated_at_ms});
+        } else if (const auto* const cleared = std::get_if<history::KeyValueCleared>(&event.kind)) {
+            kv.erase(cleared->key);
+        } else if (std::holds_alternative<history::KeyValuesCleared>(event.kind)) {
+            kv.clear();
+        }
+    }
+    return kv;
+}
+
+// The execution before `first`, reduced to what it left.
+std::vector<HistoryEvent> as_events(const KvSnapshot& kv, const HistoryEvent& first) {
+    std::vector<HistoryEvent> events;
+    const auto add = [&](history::Kind kind) {
+        events.push_back({.event_id = events.size() + 1,
+                          .instance_id = first.instance_id,
+                          .execution_id = first.execution_id - 1,
+                          .timestamp_ms = first.timestamp_ms,
+                          .engine_version = first.engine_version,
+                          .kind = std::move(kind)});
+    };
+    add(history::KeyValuesCleared{});
+    for (const auto& [key, entry] : kv) {
+        add(history::KeyValueSet{
+            .key = key, .value = entry.value, .last_updated_at_ms = entry.last_updated_at_ms});
+    }
+    return events;
+}
+
+std::string unknown_kv(const std::string& what, std::uint64_t execution) {
+    return "this history depends on KV values from before: execution " + std::to_string(execution) +
+           " has read " + what +
+           ", which earlier executions may have set, and their events do not stand before it. "
+           "Save it with save_history() or TestRuntime::saved_history(), put the histories of the "
+           "earlier executions before it, or write HistoryBuilder::carried_kv(). Without those "
+           "values:\n";
+}
+
 } // namespace
 
-Result<> replay(const Registry& registry, std::span<const HistoryEvent> history) {
+Result<> replay(const Registry& registry, std::span<const HistoryEvent> whole) {
+    const auto last = whole.empty() ? 0 : whole.back().execution_id;
+    const auto begin = std::ranges::find(whole, last, &HistoryEvent::execution_id);
+    const auto earlier = whole.first(static_cast<std::size_t>(begin - whole.begin()));
+    const auto history = whole.subspan(earlier.size());
     const auto* started = history.empty()
                               ? nullptr
                               : std::get_if<history::OrchestrationStarted>(&history.front().kind);
@@ -55,14 +105,42 @@ Result<> replay(const Registry& registry, std::span<const HistoryEvent> history)
     const auto execution = replay::Execution::create(
         {.handler = std::move(handler),
          .instance = first.instance_id.empty() ? std::string{instance_name} : first.instance_id,
-         .execution_id = std::max<std::uint64_t>(1, first.execution_id)});
+         .execution_id = std::max<std::uint64_t>(1, first.execution_id),
+         .kv = kv_after(earlier),
+         .kv_known = first.execution_id <= 1 || !earlier.empty()});
     if (!execution->replay(history, replay::ReplayMode::verify)) {
         const auto* report = execution->nondeterminism();
-        return fail(ErrorCode::invalid_argument,
-                    report != nullptr ? report->text() : "the code differs from the history",
-                    "replay");
+        auto text = report != nullptr ? report->text() : "the code differs from the history";
+        if (const auto* const read = execution->unknown_kv_read()) {
+            text = unknown_kv(*read, first.execution_id) + text;
+        }
+        return fail(ErrorCode::invalid_argument, std::move(text), "replay");
     }
     return {};
+}
+
+Result<std::vector<HistoryEvent>> save_history(Provider& provider, const std::string& instance) {
+    DURABLE_TRY_ASSIGN(auto history, provider.read(instance));
+    if (history.empty()) {
+        return fail(ErrorCode::not_found, "there is no instance " + instance, "save_history");
+    }
+    const auto last = history.front().execution_id;
+    KvSnapshot kv;
+    for (std::uint64_t execution = 1; execution < last; ++execution) {
+        DURABLE_TRY_ASSIGN(const auto events, provider.read_with_execution(instance, execution));
+        if (events.empty()) {
+            return history;
+        }
+        kv = kv_after(events, std::move(kv));
+    }
+    if (last <= 1) {
+        return history;
+    }
+    auto whole = as_events(kv, history.front());
+    whole.insert(whole.end(),
+                 std::make_move_iterator(history.begin()),
+                 std::make_move_iterator(history.end()));
+    return whole;
 }
 
 Result<std::vector<HistoryEvent>> parse_history(std::string_view lines) {
@@ -103,15 +181,39 @@ HistoryBuilder::HistoryBuilder(std::string orchestration, std::string input, std
 }
 
 HistoryBuilder& HistoryBuilder::carried_message(std::string queue, std::string data) {
-    auto& started = std::get<history::OrchestrationStarted>(events_.front().kind);
-    carry(started.carry_forward_events, std::move(queue), std::move(data));
+    carry(started().carry_forward_events, std::move(queue), std::move(data));
     return *this;
 }
 
 HistoryBuilder& HistoryBuilder::carried_event(std::string event, std::string data) {
-    auto& started = std::get<history::OrchestrationStarted>(events_.front().kind);
-    carry(started.carry_forward_raised, std::move(event), std::move(data));
+    carry(started().carry_forward_raised, std::move(event), std::move(data));
     return *this;
+}
+
+HistoryBuilder& HistoryBuilder::carried_kv(std::string key, std::string value) {
+    if (earlier_ == 0) {
+        execution_ = 2;
+        std::ranges::for_each(events_, [](HistoryEvent& event) { event.execution_id = 2; });
+    }
+    auto carried = events_.at(earlier_); // the start: of the same instance, at that time
+    carried.event_id = earlier_ + 1;
+    carried.execution_id = 1;
+    carried.kind = history::KeyValueSet{.key = std::move(key),
+                                        .value = std::move(value),
+                                        .last_updated_at_ms = carried.timestamp_ms};
+    events_.insert(events_.begin() + static_cast<std::ptrdiff_t>(earlier_), std::move(carried));
+    ++earlier_;
+    return *this;
+}
+
+history::OrchestrationStarted& HistoryBuilder::started() {
+    return std::get<history::OrchestrationStarted>(events_.at(earlier_).kind);
+}
+
+const HistoryEvent* HistoryBuilder::find_step(std::uint64_t step) const {
+    const auto own = std::span{events_}.subspan(earlier_);
+    const auto found = std::ranges::find(own, step, &HistoryEvent::event_id);
+    return found == own.end() ? nullptr : &*found;
 }
 
 HistoryBuilder& HistoryBuilder::pass(Timespan time) {
@@ -129,11 +231,16 @@ void HistoryBuilder::activity_completed(std::uint64_t step, std::string result) 
 }
 
 void HistoryBuilder::activity_failed(std::uint64_t step, std::string message) {
-    add(history::ActivityFailed{.details = details::Application{.message = std::move(message)}},
-        step);
+    activity_failed(
+        step,
+        Failure{.kind = std::string{failure_kind::activity_failed}, .message = std::move(message)});
 }
 
 void HistoryBuilder::activity_failed(std::uint64_t step, Failure failure) {
+    if (const auto* const call = find_step(step); call != nullptr && failure.activity.empty()) {
+        const auto* const scheduled = std::get_if<history::ActivityScheduled>(&call->kind);
+        failure.activity = scheduled != nullptr ? scheduled->name : "";
+    }
     add(history::ActivityFailed{.details = activity_details(std::move(failure))}, step);
 }
 
@@ -143,9 +250,9 @@ std::uint64_t HistoryBuilder::timer_created(Timespan from_now) {
 }
 
 void HistoryBuilder::timer_fired(std::uint64_t step) {
-    const auto found = std::ranges::find(events_, step, &HistoryEvent::event_id);
+    const auto* const found = find_step(step);
     const auto* timer =
-        found == events_.end() ? nullptr : std::get_if<history::TimerCreated>(&found->kind);
+        found == nullptr ? nullptr : std::get_if<history::TimerCreated>(&found->kind);
     const auto fire_at = timer != nullptr ? timer->fire_at_ms : now_ms_;
     now_ms_ = std::max(now_ms_, fire_at);
     add(history::TimerFired{.fire_at_ms = fire_at}, step);
@@ -266,10 +373,10 @@ HistoryBuilder& HistoryBuilder::continued_as_new(std::string input) {
 }
 
 std::uint64_t HistoryBuilder::add(history::Kind kind, std::optional<std::uint64_t> answers) {
-    events_.push_back({.event_id = events_.size() + 1,
+    events_.push_back({.event_id = events_.size() - earlier_ + 1,
                        .source_event_id = answers,
                        .instance_id = std::string{instance_name},
-                       .execution_id = 1,
+                       .execution_id = execution_,
                        .timestamp_ms = now_ms_,
                        .engine_version = engine_version_text(),
                        .kind = std::move(kind)});

@@ -4,6 +4,7 @@
 #include "runtime/orchestration_dispatcher.hpp"
 #include "testing/deadline_provider.hpp"
 
+#include <durable/history_testing.hpp>
 #include <durable/memory.hpp>
 #include <durable/provider_admin.hpp>
 #include <durable/test_runtime.hpp>
@@ -308,6 +309,10 @@ void TestRuntime::forget() {
 
 std::vector<HistoryEvent> TestRuntime::history(const std::string& id) const {
     return parts_->store->read(id).value_or(std::vector<HistoryEvent>{});
+}
+
+Result<std::vector<HistoryEvent>> TestRuntime::saved_history(const std::string& id) const {
+    return testing::save_history(*parts_->store, id);
 }
 
 std::vector<ParkedInstance> TestRuntime::parked() const {

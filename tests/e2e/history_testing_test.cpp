@@ -2,10 +2,13 @@
 
 #include <durable/context.hpp>
 #include <durable/history_testing.hpp>
+#include <durable/management.hpp>
 #include <durable/registry.hpp>
 #include <durable/test_runtime.hpp>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -139,6 +142,102 @@ TEST(SavedHistory, OfAnIdThatIsNotTextFailsAgainInTheSameWay) {
     EXPECT_TRUE(verdict) << verdict.error().message;
 }
 
+// ---- KV from before
+
+constexpr Orchestration<Text(Text)> counter{"Counter"};
+
+Task<Text> count_to_two(Context ctx, Text input) {
+    const int seen = ctx.kv().get<int>("seen").value_or(0);
+    ctx.kv().set("seen", seen + 1);
+    if (seen < 2) {
+        co_return co_await ctx.continue_as_new(counter, input);
+    }
+    co_return std::to_string(seen);
+}
+
+class HistoryWithKv : public ::testing::Test {
+ protected:
+    HistoryWithKv() {
+        registry.add(counter, count_to_two);
+        run = test.emplace(registry).client().start(counter, "", {.id = "c"}).value();
+    }
+
+    Registry registry;
+    std::optional<TestRuntime> test;
+    std::optional<Run<Text>> run;
+};
+
+TEST_F(HistoryWithKv, IsSavedWithWhatItBeganWith) {
+    ASSERT_EQ(test->finish(*run).value(), "2");
+
+    const auto saved = test->saved_history("c").value();
+    const auto lines = print_history(saved).value();
+
+    EXPECT_EQ(parse_history(lines).value(), saved);
+    const auto verdict = replay(registry, saved);
+    EXPECT_TRUE(verdict) << verdict.error().message;
+    EXPECT_EQ(test->saved_history("nobody").error().code, ErrorCode::not_found);
+}
+
+TEST_F(HistoryWithKv, IsWholeWithTheHistoriesOfAllExecutions) {
+    ASSERT_EQ(test->finish(*run).value(), "2");
+
+    std::vector<HistoryEvent> whole;
+    for (const std::uint64_t execution : {1U, 2U, 3U}) {
+        const auto part = test->provider()->read_with_execution("c", execution).value();
+        whole.insert(whole.end(), part.begin(), part.end());
+        const auto verdict = replay(registry, whole);
+        EXPECT_TRUE(verdict) << verdict.error().message;
+    }
+}
+
+TEST_F(HistoryWithKv, SaysWhichKeyItLacksInsteadOfBlamingTheCode) {
+    ASSERT_EQ(test->finish(*run).value(), "2");
+
+    const auto verdict = replay(registry, test->history("c"));
+
+    ASSERT_FALSE(verdict);
+    EXPECT_EQ(verdict.error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(verdict.error().message.substr(0, 104),
+              "this history depends on KV values from before: execution 3 has read 'seen', which "
+              "earlier executions may");
+}
+
+TEST_F(HistoryWithKv, BlamesTheCodeWhenItKnowsTheValues) {
+    ASSERT_EQ(test->finish(*run).value(), "2");
+    Registry changed;
+    changed.add(counter, [](Context ctx, Text) -> Task<Text> {
+        const int seen = ctx.kv().get<int>("seen").value_or(0);
+        ctx.kv().set("seen", seen + 10);
+        co_return "";
+    });
+
+    const auto verdict = replay(changed, test->saved_history("c").value());
+
+    ASSERT_FALSE(verdict);
+    EXPECT_EQ(verdict.error().message.substr(0, 11), "error E2001");
+    EXPECT_NE(verdict.error().message.find(R"(value: "3" / "12")"), Text::npos)
+        << verdict.error().message;
+}
+
+TEST_F(HistoryWithKv, IsWrittenByHand) {
+    HistoryBuilder history{"Counter"};
+    history.carried_kv("other", "x").kv_set("seen", "3").carried_kv("seen", "2").completed("2");
+
+    const auto verdict = replay(registry, history.events());
+
+    EXPECT_TRUE(verdict) << verdict.error().message;
+    EXPECT_EQ(parse_history(print_history(history.events()).value()).value(), history.events());
+}
+
+// Pruned: nobody knows what the first executions left.
+TEST_F(HistoryWithKv, IsSavedAsItIsWhenEarlierExecutionsAreGone) {
+    ASSERT_EQ(test->finish(*run).value(), "2");
+    ASSERT_TRUE(test->client().management()->prune("c", {.keep_last = 1}));
+
+    EXPECT_EQ(test->saved_history("c").value(), test->history("c"));
+}
+
 // ---- The common cases, one line each
 
 constexpr Activity<Text(Text)> charge{"Charge"};
@@ -180,6 +279,29 @@ TEST(WrittenHistory, HasALineForEveryCommonStep) {
         replay(registry, everything().completed("Hello, Declined!fineLazy").events());
 
     EXPECT_TRUE(verdict) << verdict.error().message;
+}
+
+TEST(WrittenHistory, NamesTheActivityThatFailed) {
+    Registry registry;
+    registry.add(hello, [](Context ctx, Text name) -> Task<Text> {
+        const auto answer = co_await ctx.call(greet, name).as_result();
+        co_return answer.error().activity + ": " + answer.error().message;
+    });
+    const auto verdict_on = [&](const Failure& failure, const Text& output) {
+        return replay(registry,
+                      HistoryBuilder{"Hello", "ana"}
+                          .call_failed("Greet", "ana", failure)
+                          .completed(output)
+                          .events());
+    };
+
+    EXPECT_TRUE(verdict_on({.kind = "Rude", .message = "what?"}, "Greet: what?"));
+    EXPECT_TRUE(
+        verdict_on({.kind = "Rude", .message = "what?", .activity = "Inner"}, "Inner: what?"));
+    HistoryBuilder by_event{"Hello", "ana"};
+    by_event.activity_failed(by_event.activity_scheduled("Greet", "ana"), "what?");
+    by_event.completed("Greet: what?");
+    EXPECT_TRUE(replay(registry, by_event.events()));
 }
 
 TEST(WrittenHistory, ThatDiffersIsReported) {
