@@ -164,7 +164,7 @@ class HistoryWithKv : public ::testing::Test {
 
     Registry registry;
     std::optional<TestRuntime> test;
-    std::optional<Run<Text>> run;
+    std::optional<durable::Run<Text>> run;
 };
 
 TEST_F(HistoryWithKv, IsSavedWithWhatItBeganWith) {
