@@ -79,6 +79,9 @@ Registry& Registry::pin_raw(std::string_view orchestration, std::string_view ver
 }
 
 Registry& Registry::merge(const Registry& other) {
+    if (&other == this) { // it has everything already
+        return *this;
+    }
     for (const auto& [name, handler] : other.activities_) {
         add_raw_activity(name, handler);
     }

@@ -156,6 +156,22 @@ TEST(Registry, ListsNames) {
     EXPECT_EQ(registry.orchestration_names(), (std::vector<std::string>{"Hello"}));
 }
 
+TEST(Registry, MergedWithItselfStaysAsItIs) {
+    Registry registry;
+    registry.add(greet, [](const std::string& name) { return name; })
+        .add(hello, "1.0.0", hello_v1)
+        .pin(hello, "1.0.0")
+        .add(greet, [](const std::string& name) { return name; });
+    const auto problems = registry.problems();
+    ASSERT_EQ(problems.size(), 1u);
+
+    registry.merge(registry);
+
+    EXPECT_EQ(registry.problems(), problems);
+    EXPECT_EQ(registry.activity_names(), std::vector<std::string>{"Greet"});
+    EXPECT_EQ(registry.versions("Hello").size(), 1u);
+}
+
 } // namespace
 
 } // namespace durable
