@@ -71,7 +71,8 @@ class MetricsRecorder final : public Metrics {
     [[nodiscard]] double sum(std::string_view name) const;
 
     // The text format that Prometheus scrapes (version 0.0.4); metrics in the catalogue's order,
-    // series by label.
+    // series by label. Counters without labels are there from the start, as 0; the others appear
+    // with their first value.
     [[nodiscard]] std::string prometheus_text() const;
 
  private:

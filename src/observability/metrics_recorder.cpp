@@ -123,7 +123,15 @@ struct MetricsRecorder::Families {
     std::vector<Family> by_index{metric_catalogue().size()};
 };
 
-MetricsRecorder::MetricsRecorder() : families_{std::make_unique<Families>()} {}
+// Counters without labels are there from the beginning: an alert on the growth of one that appears
+// with its first event would miss that event.
+MetricsRecorder::MetricsRecorder() : families_{std::make_unique<Families>()} {
+    for (const auto& metric : metric_catalogue()) {
+        if (metric.kind == MetricKind::counter && metric.labels.empty()) {
+            families_->by_index[metric.index].record(metric, {}, 0);
+        }
+    }
+}
 
 MetricsRecorder::~MetricsRecorder() = default;
 

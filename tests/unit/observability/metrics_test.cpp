@@ -71,24 +71,43 @@ TEST(MetricsRecorder, RendersThePrometheusTextFormat) {
     record(recorder, Metric::orchestration_turns, 1000, {"Hello"});
     record(recorder, Metric::activity_zombies, 0);
 
-    EXPECT_EQ(recorder.prometheus_text(),
-              "# HELP durable_orchestration_turns Turns of an execution that ended\n"
-              "# TYPE durable_orchestration_turns histogram\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"1\"} 1\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"2\"} 1\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"5\"} 2\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"10\"} 2\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"20\"} 2\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"50\"} 2\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"100\"} 2\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"200\"} 2\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"500\"} 2\n"
-              "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"+Inf\"} 3\n"
-              "durable_orchestration_turns_sum{orchestration_name=\"Hello\"} 1006\n"
-              "durable_orchestration_turns_count{orchestration_name=\"Hello\"} 3\n"
-              "# HELP durable_activity_zombies Activities that ignore the request to stop\n"
-              "# TYPE durable_activity_zombies gauge\n"
-              "durable_activity_zombies 0\n");
+    const auto text = recorder.prometheus_text();
+
+    EXPECT_TRUE(text.contains(
+        "# HELP durable_orchestration_turns Turns of an execution that ended\n"
+        "# TYPE durable_orchestration_turns histogram\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"1\"} 1\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"2\"} 1\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"5\"} 2\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"10\"} 2\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"20\"} 2\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"50\"} 2\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"100\"} 2\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"200\"} 2\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"500\"} 2\n"
+        "durable_orchestration_turns_bucket{orchestration_name=\"Hello\",le=\"+Inf\"} 3\n"
+        "durable_orchestration_turns_sum{orchestration_name=\"Hello\"} 1006\n"
+        "durable_orchestration_turns_count{orchestration_name=\"Hello\"} 3\n"))
+        << text;
+    EXPECT_TRUE(
+        text.contains("# HELP durable_activity_zombies Activities that ignore the request to stop\n"
+                      "# TYPE durable_activity_zombies gauge\n"
+                      "durable_activity_zombies 0\n"))
+        << text;
+}
+
+// An alert on a counter that does not exist yet would miss its first event.
+TEST(MetricsRecorder, CountersWithoutLabelsStartAtZero) {
+    const auto text = MetricsRecorder{}.prometheus_text();
+
+    std::size_t counters = 0;
+    for (const auto& each : metric_catalogue()) {
+        const bool starts = each.kind == MetricKind::counter && each.labels.empty();
+        const auto sample = "\n" + std::string{each.name} + " 0\n";
+        EXPECT_EQ(text.find(sample) != std::string::npos, starts) << each.name;
+        counters += starts ? 1U : 0U;
+    }
+    EXPECT_GT(counters, 0u);
 }
 
 TEST(MetricsRecorder, LabelValuesAreEscaped) {
