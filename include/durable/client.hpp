@@ -23,7 +23,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -65,16 +64,13 @@ template <class T>
 
 // The user's own encoder may throw; the caller gets an Error like for every other bad input.
 template <class T>
-[[nodiscard]] Result<std::string> write_payload(const T& value) {
-    try {
-        return to_payload(value);
-    } catch (const std::exception& error) {
+[[nodiscard]] Result<std::string>
+write_payload(const T& value, std::string_view operation, std::string_view name) {
+    return write_or(value, "the value", [&](std::string problem) -> Result<std::string> {
         return fail(ErrorCode::invalid_argument,
-                    "the value has no payload text: " + std::string{text_of(error)});
-    } catch (...) {
-        return fail(ErrorCode::invalid_argument,
-                    "the value has no payload text: " + std::string{foreign_exception});
-    }
+                    std::move(problem),
+                    std::string{operation} + ' ' + std::string{name});
+    });
 }
 
 [[nodiscard]] inline std::unexpected<Error> failed_run(const OrchestrationStatus& status,
@@ -144,7 +140,7 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     [[nodiscard]] Result<> raise(const std::string& id,
                                  const Event<T>& event,
                                  const std::type_identity_t<T>& value = {}) const {
-        auto data = detail::write_payload(value);
+        auto data = detail::write_payload(value, "raise", event.name());
         return data ? raise(id, event.name(), *std::move(data))
                     : Result<>{std::unexpected{std::move(data).error()}};
     }
@@ -156,7 +152,7 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     [[nodiscard]] Result<> enqueue(const std::string& id,
                                    const Queue<T>& queue,
                                    const std::type_identity_t<T>& value = {}) const {
-        auto data = detail::write_payload(value);
+        auto data = detail::write_payload(value, "enqueue", queue.name());
         return data ? enqueue(id, queue.name(), *std::move(data))
                     : Result<>{std::unexpected{std::move(data).error()}};
     }
@@ -234,7 +230,7 @@ template <class R, class In>
 Result<Run<R>> Client::start(const Orchestration<R(In)>& orchestration,
                              const std::type_identity_t<In>& input,
                              StartOptions options) const {
-    auto payload = detail::write_payload(input);
+    auto payload = detail::write_payload(input, "start", orchestration.name());
     if (!payload) {
         return std::unexpected{std::move(payload).error()};
     }

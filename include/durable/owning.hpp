@@ -31,8 +31,14 @@ inline constexpr bool is_view<std::reference_wrapper<T>> = true;
 // themselves.
 inline constexpr int view_depth = 4;
 
-template <class T, int Depth = view_depth>
-[[nodiscard]] consteval bool holds_view();
+// Whether a T is, or holds, something that What::of says true of.
+template <class What, class T, int Depth = view_depth>
+[[nodiscard]] consteval bool holds();
+
+struct IsView {
+    template <class T>
+    static constexpr bool of = is_view<T>;
+};
 
 template <class T>
 inline constexpr bool is_choice = false; // made of what it is given, by a constructor template
@@ -46,17 +52,18 @@ inline constexpr bool is_choice<std::variant<Ts...>> = true;
 struct NoProbe {
     NoProbe(const NoProbe&) = delete;
 };
-struct ViewProbe {
-    ViewProbe(const ViewProbe&) = delete;
+template <class What>
+struct Probe {
+    Probe(const Probe&) = delete;
     template <class T>
-        requires is_view<T>
+        requires(What::template of<T>)
     operator T() &; // NOLINT(google-explicit-constructor): that is what is asked
 };
-template <int Depth>
+template <class What, int Depth>
 struct HolderProbe {
     HolderProbe(const HolderProbe&) = delete;
     template <class T>
-        requires(!is_view<T> && !is_choice<T> && holds_view<T, Depth>())
+        requires(!What::template of<T> && !is_choice<T> && holds<What, T, Depth>())
     operator T() &; // NOLINT(google-explicit-constructor)
 };
 
@@ -115,16 +122,16 @@ template <class T, class Probe, int Index>
     }
 }
 
-template <class T, int Depth, int... Index>
-[[nodiscard]] consteval bool member_holds_view(std::integer_sequence<int, Index...>) {
+template <class What, class T, int Depth, int... Index>
+[[nodiscard]] consteval bool member_holds(std::integer_sequence<int, Index...>) {
     return ((!takes<T, NoProbe, Index>() &&
-             (takes<T, ViewProbe, Index>() || takes<T, HolderProbe<Depth>, Index>())) ||
+             (takes<T, Probe<What>, Index>() || takes<T, HolderProbe<What, Depth>, Index>())) ||
             ...);
 }
 
-template <class T, int Depth, std::size_t... Index>
-[[nodiscard]] consteval bool element_holds_view(std::index_sequence<Index...>) {
-    return (holds_view<std::tuple_element_t<Index, T>, Depth>() || ...);
+template <class What, class T, int Depth, std::size_t... Index>
+[[nodiscard]] consteval bool element_holds(std::index_sequence<Index...>) {
+    return (holds<What, std::tuple_element_t<Index, T>, Depth>() || ...);
 }
 
 template <class T>
@@ -138,22 +145,22 @@ struct ChoiceOf<std::variant<Ts...>> {
     using type = std::tuple<Ts...>;
 };
 
-template <class T, int Depth>
-consteval bool holds_view() {
+template <class What, class T, int Depth>
+consteval bool holds() {
     using Bare = std::remove_cv_t<T>;
-    if constexpr (is_view<Bare>) {
+    if constexpr (What::template of<Bare>) {
         return true;
     } else if constexpr (Depth == 0) {
         return false;
     } else if constexpr (is_choice<Bare>) {
-        return holds_view<typename ChoiceOf<Bare>::type, Depth>();
+        return holds<What, typename ChoiceOf<Bare>::type, Depth>();
     } else if constexpr (requires { std::tuple_size<Bare>::value; }) {
-        return element_holds_view<Bare, Depth - 1>(
+        return element_holds<What, Bare, Depth - 1>(
             std::make_index_sequence<std::tuple_size_v<Bare>>{});
     } else if constexpr (std::ranges::range<Bare>) {
-        return holds_view<std::ranges::range_value_t<Bare>, Depth - 1>();
+        return holds<What, std::ranges::range_value_t<Bare>, Depth - 1>();
     } else if constexpr (std::is_aggregate_v<Bare> && std::is_class_v<Bare>) {
-        return member_holds_view<Bare, Depth - 1>(std::make_integer_sequence<int, 16>{});
+        return member_holds<What, Bare, Depth - 1>(std::make_integer_sequence<int, 16>{});
     } else {
         return false;
     }
@@ -162,6 +169,6 @@ consteval bool holds_view() {
 // Fails for what refers to memory of others, and for structs and containers of such. Of a struct
 // with constructors, or with more than 16 members, not all can be seen.
 template <class T>
-concept OwnsItsData = !holds_view<T>();
+concept OwnsItsData = !holds<IsView, T>();
 
 } // namespace durable::detail

@@ -7,11 +7,13 @@
 // your own, specialise durable::Codec.
 //
 // JSON has no NaN and no infinity: a value that holds one is refused, wherever in it the number is.
-// So is a value, or a text to read, that is nested deeper than max_payload_depth. Types that refer
-// to memory of others (std::string_view, std::span, pointers) are no payloads: see OwnsItsData.
+// So is text that is not UTF-8, and a value, or a text to read, that is nested deeper than
+// max_payload_depth. Types that refer to memory of others (std::string_view, std::span, pointers)
+// are no payloads: see OwnsItsData.
 
 #pragma once
 
+#include <durable/members.hpp>
 #include <durable/owning.hpp>
 #include <durable/result.hpp>
 
@@ -92,10 +94,20 @@ concept JsonConvertible = std::movable<T> && requires(nlohmann::json& json, cons
                                 std::to_string(max_payload_depth) + " levels"};
 }
 
+template <class T>
+concept Json = nlohmann::detail::is_basic_json<T>::value;
+
+struct IsJson {
+    template <class T>
+    static constexpr bool of = Json<T>;
+};
+
 // nlohmann-json writes null for a number that is not finite, and what is read back would be another
 // value.
-inline void check_writable(const nlohmann::json& json, std::size_t depth = 0) {
-    if (json.is_number_float() && !std::isfinite(json.get_ref<const double&>())) {
+template <Json J>
+void check_writable(const J& json, std::size_t depth = 0) {
+    using Number = typename J::number_float_t;
+    if (json.is_number_float() && !std::isfinite(json.template get_ref<const Number&>())) {
         throw_not_finite();
     }
     if (json.is_structured()) {
@@ -108,16 +120,30 @@ inline void check_writable(const nlohmann::json& json, std::size_t depth = 0) {
     }
 }
 
+[[noreturn]] inline void throw_not_utf8() {
+    throw std::invalid_argument{"a text in it is not UTF-8"};
+}
+
 [[nodiscard]] inline std::string dumped(const nlohmann::json& json) {
+    constexpr int invalid_utf8 = 316; // of nlohmann::json::type_error
     check_writable(json);
-    return json.dump();
+    try {
+        return json.dump();
+    } catch (const nlohmann::json::type_error& error) {
+        if (error.id == invalid_utf8) {
+            throw_not_utf8();
+        }
+        throw;
+    }
 }
 
 template <class T>
 [[nodiscard]] std::string json_text(const T& value) {
     if constexpr (std::same_as<T, nlohmann::json>) {
-        return dumped(value); // a copy would need the stack before its depth is known
+        return dumped(value);
     } else {
+        // A copy would need the stack before the depth is known.
+        for_each_held<IsJson>(value, [](const Json auto& each) { check_writable(each); });
         return dumped(nlohmann::json(value));
     }
 }
@@ -198,8 +224,17 @@ struct Codec<bool> {
     }
 };
 
+namespace detail {
+
+// Numbers; of the types of characters only char, which JSON libraries take for a number too.
 template <class T>
-    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+concept Number =
+    std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, wchar_t> &&
+    !std::same_as<T, char8_t> && !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
+
+} // namespace detail
+
+template <detail::Number T>
 struct Codec<T> {
     static std::string encode(T value) {
         if constexpr (std::is_floating_point_v<T>) {
@@ -264,6 +299,26 @@ template <Payload T>
 [[nodiscard]] std::string to_payload(const T& value) {
     return Codec<T>::encode(value);
 }
+
+namespace detail {
+
+// The text of a value, or what on_problem makes of the sentence: "the input has no payload text:
+// a text in it is not UTF-8".
+template <Payload T, class OnProblem>
+[[nodiscard]] auto write_or(const T& value, std::string_view what, const OnProblem& on_problem)
+    -> decltype(on_problem(std::string{})) {
+    std::string reason;
+    try {
+        return to_payload(value);
+    } catch (const std::exception& error) {
+        reason = text_of(error);
+    } catch (...) {
+        reason = foreign_exception;
+    }
+    return on_problem(std::string{what} + " has no payload text: " + reason);
+}
+
+} // namespace detail
 
 // A text that does not fit the type is a failure of the kind failure_kind::bad_payload.
 template <Payload T>

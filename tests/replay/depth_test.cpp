@@ -5,7 +5,9 @@
 
 #include <durable/payload.hpp>
 
+#include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,20 @@
 #include <gtest/gtest.h>
 
 namespace durable::replay_test::depth_test {
+
+struct Document {
+    std::string name;
+    nlohmann::json body;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Document, name, body)
+
+struct Folder {
+    int shelf[2] = {}; // NOLINT(modernize-avoid-c-arrays): structs may have such members
+    std::vector<Document> documents;
+    std::map<std::string, nlohmann::json> notes;
+    std::pair<int, nlohmann::ordered_json> last;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Folder, shelf, documents, notes, last)
 
 namespace {
 
@@ -181,15 +197,60 @@ TEST(Depth, BracketsInsideOfTextAreNoDepth) {
     EXPECT_EQ(*read, value);
 }
 
-TEST(Depth, ADeeperPayloadIsNotWritten) {
-    nlohmann::json deep;
-    for (int i = 0; i < 100'000; ++i) {
-        auto outer = nlohmann::json::array();
+template <class Json = nlohmann::json>
+Json nested(int levels) {
+    Json deep;
+    for (int i = 0; i < levels; ++i) {
+        auto outer = Json::array();
         outer.push_back(std::move(deep));
         deep = std::move(outer);
     }
+    return deep;
+}
 
-    EXPECT_THROW(static_cast<void>(to_payload(deep)), std::invalid_argument);
+TEST(Depth, ADeeperPayloadIsNotWritten) {
+    EXPECT_THROW(static_cast<void>(to_payload(nested(100'000))), std::invalid_argument);
+}
+
+// To convert the struct is to copy its members, which needs the stack.
+TEST(Depth, ADeeperMemberOfAStructIsNotWritten) {
+    Document document{.name = "deep"};
+    document.body = nested(200'000);
+    EXPECT_THROW(static_cast<void>(to_payload(document)), std::invalid_argument);
+
+    std::optional<Document> perhaps{std::move(document)};
+    EXPECT_THROW(static_cast<void>(to_payload(perhaps)), std::invalid_argument);
+
+    Folder folder;
+    folder.documents.push_back(*std::move(perhaps));
+    EXPECT_THROW(static_cast<void>(to_payload(folder)), std::invalid_argument);
+    folder.documents.clear();
+    folder.notes["deep"] = nested(200'000);
+    EXPECT_THROW(static_cast<void>(to_payload(folder)), std::invalid_argument);
+    folder.notes.clear();
+    folder.last.second = nested<nlohmann::ordered_json>(200'000);
+    EXPECT_THROW(static_cast<void>(to_payload(folder)), std::invalid_argument);
+}
+
+TEST(Depth, ADeeperElementOfAContainerIsNotWritten) {
+    std::vector<nlohmann::json> several(2);
+    several.back() = nested(200'000);
+    EXPECT_THROW(static_cast<void>(to_payload(several)), std::invalid_argument);
+
+    EXPECT_THROW(static_cast<void>(to_payload(nested<nlohmann::ordered_json>(200'000))),
+                 std::invalid_argument);
+}
+
+TEST(Depth, JsonInAStructIsWrittenUpToTheLimit) {
+    Document document{.name = "flat"};
+    document.body = nested(static_cast<int>(max_payload_depth) - 1); // the struct is a level
+    const auto read = from_payload<Document>(to_payload(document));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->body, document.body);
+
+    document.body = nested(static_cast<int>(max_payload_depth));
+    EXPECT_THROW(static_cast<void>(to_payload(document)), std::invalid_argument);
+    EXPECT_EQ(to_payload(Folder{}), R"({"documents":[],"last":[0,null],"notes":{},"shelf":[0,0]})");
 }
 
 TEST(Depth, TextThatIsHandedThroughMayHaveAnyDepth) {

@@ -205,6 +205,12 @@ TEST(Payload, IsNoViewOfWhatOthersOwn) {
     static_assert(!Payload<std::vector<std::vector<std::optional<std::string_view>>>>);
 }
 
+TEST(Payload, IsNoCharacterButChar) {
+    static_assert(!Payload<wchar_t> && !Payload<char8_t>);
+    static_assert(!Payload<char16_t> && !Payload<char32_t>);
+    expect_round_trip('A', "65");
+}
+
 TEST(Payload, IsNoStructWithAView) {
     static_assert(!detail::OwnsItsData<Badge> && !detail::OwnsItsData<Team>);
     static_assert(!detail::OwnsItsData<std::optional<Badge>>);
