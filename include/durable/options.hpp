@@ -41,18 +41,22 @@ struct CallOptions {
     RetryPolicy retry{};
     Timespan timeout = no_timeout;       // of one attempt; an attempt that times out is retried
     Timespan total_timeout = no_timeout; // of all attempts and the waits between them
-    std::string_view tag{};              // which workers: see RuntimeOptions
-    std::string_view session{};          // all calls of a session go to one worker
+    std::string_view tag{};              // which workers: see RuntimeOptions; at most 256 bytes
+    std::string_view session{}; // all calls of a session go to one worker; at most 256 bytes
 };
 
 struct ChildOptions {
-    std::string_view id{};      // empty: derived from the parent, so replay finds the same child
+    // Empty: derived from the parent, so replay finds the same child. If an instance, running or
+    // ended, has the id already, the call fails: "instance 'x' already exists".
+    std::string_view id{};
     std::string_view version{}; // empty: the newest registered when the child starts
     ChildPolicy when_dropped = ChildPolicy::cancel;
 };
 
 struct DetachedOptions {
-    std::string_view id{};      // empty: derived from this instance
+    // Empty: derived from this instance. If an instance, running or ended, has the id already,
+    // nothing happens but a warning in the log: nobody waits who could be told.
+    std::string_view id{};
     std::string_view version{}; // empty: the newest registered when it starts
 };
 

@@ -2,6 +2,7 @@
 
 #include "replay/decision.hpp"
 #include "replay/failure.hpp"
+#include "replay/text.hpp"
 
 #include <durable/version.hpp>
 
@@ -58,6 +59,20 @@ class OpenSteps {
 
     std::map<std::uint64_t, const HistoryEvent*> steps_;
 };
+
+constexpr std::string_view ending_reason = "orchestration_terminal_failed";
+
+// One of the cancellations that fail_execution records before the end.
+bool closes_step(const history::Kind& kind) {
+    const auto by_end = [](const auto& event) {
+        if constexpr (requires { std::string_view{event.reason}; }) {
+            return event.reason == ending_reason;
+        } else {
+            return false;
+        }
+    };
+    return is_decision(kind) && std::visit(by_end, kind);
+}
 
 class Ending {
  public:
@@ -116,7 +131,7 @@ class Ending {
     }
 
     void cancel(std::uint64_t id, const history::Kind& step) {
-        static const std::string reason = "orchestration_terminal_failed";
+        const std::string reason{ending_reason};
         auto& commit = result_.commit;
         if (std::holds_alternative<history::ActivityScheduled>(step)) {
             append(history::ActivityCancelRequested{reason}, id);
@@ -188,6 +203,30 @@ history::OrchestrationStarted started_event(const WorkItem& start, std::string v
 
 TurnResult fail_execution(const FailExecution& request) {
     return Ending{request}.fail();
+}
+
+std::string ignored_start(const work::StartOrchestration& start) {
+    return "a start was ignored: the instance exists already (" + printable(start.orchestration) +
+           ')';
+}
+
+bool given_up(std::span<const HistoryEvent> history) noexcept {
+    const auto* const failed =
+        history.empty() ? nullptr : std::get_if<history::OrchestrationFailed>(&history.back().kind);
+    const auto* const poison =
+        failed == nullptr ? nullptr : std::get_if<details::Poison>(&failed->details);
+    // The poison of a child or an activity is passed on by the code that awaits it.
+    return poison != nullptr && poison->kind == details::PoisonKind::orchestration &&
+           poison->instance == history.back().instance_id &&
+           poison->execution_id == history.back().execution_id;
+}
+
+std::span<const HistoryEvent> before_given_up(std::span<const HistoryEvent> history) noexcept {
+    auto size = history.size() - 1;
+    while (size > 0 && closes_step(history[size - 1].kind)) {
+        --size;
+    }
+    return history.first(size);
 }
 
 std::optional<WorkItem> answer_to_second_start(const work::StartOrchestration& start,

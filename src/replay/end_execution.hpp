@@ -51,4 +51,14 @@ struct FailExecution {
 answer_to_second_start(const work::StartOrchestration& start,
                        const history::OrchestrationStarted& existing);
 
+// "a start was ignored: ...": of a start that nobody waits for.
+[[nodiscard]] std::string ignored_start(const work::StartOrchestration& start);
+
+// Whether the runtime has ended this history, not the code: poison of its own, as fail_execution
+// records it.
+[[nodiscard]] bool given_up(std::span<const HistoryEvent> history) noexcept;
+// The events before that end: what code did, and what it was told.
+[[nodiscard]] std::span<const HistoryEvent>
+before_given_up(std::span<const HistoryEvent> history) noexcept;
+
 } // namespace durable::replay

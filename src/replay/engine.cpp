@@ -105,6 +105,15 @@ bool Engine::replay(std::span<const HistoryEvent> history, ReplayMode mode) {
         ended_ = true;
         return true;
     }
+    if (given_up(history)) {
+        // Nobody asks the code how the runtime ended it. Where nothing stands before that end but
+        // the start, no turn of the code was ever stored.
+        turn.recorded = before_given_up(history);
+        if (turn.recorded.size() > 1) {
+            replay_events();
+        }
+        return report_ == nullptr;
+    }
     replay_events();
     return report_ == nullptr;
 }

@@ -150,6 +150,9 @@ void Engine::second_start(const work::StartOrchestration& item) {
     if (auto answer = answer_to_second_start(item, existing)) {
         turn_->result.commit.orchestrator_items.push_back(*std::move(answer));
     }
+    if (!item.parent_instance) { // of a client or detached: nobody is told but the operator
+        remark(LogLevel::warn, ignored_start(item));
+    }
     ignore("a start of an instance that has started");
 }
 

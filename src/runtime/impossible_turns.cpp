@@ -24,6 +24,18 @@ constexpr Duration short_delay{1000};
 // still a number that every JSON reader keeps exact.
 constexpr std::uint64_t unreadable_history_event_id = (1ULL << 53U) - 1;
 
+// Of an execution that begins with its failure: the version that was asked for. The item of a
+// successor has that of its predecessor.
+std::string
+version_of(const OrchestrationItem& item, std::uint64_t execution_id, const WorkItem* start) {
+    if (start != nullptr) {
+        if (const auto wanted = wanted_by(*start).version) {
+            return std::string{*wanted};
+        }
+    }
+    return execution_id == item.execution_id ? item.version : "unknown";
+}
+
 bool continued(const HistoryEvent& end) {
     return std::holds_alternative<history::OrchestrationContinuedAsNew>(end.kind);
 }
@@ -120,6 +132,10 @@ void OrchestrationDispatcher::drop(const OrchestrationItem& item, std::string_vi
                           static_cast<double>(item.messages.size()),
                           {reason});
     for (const auto& message : item.messages) {
+        const auto* start = std::get_if<work::StartOrchestration>(&message);
+        if (start != nullptr && !start->parent_instance) {
+            node_.observer.log(LogLevel::warn, where_of(item), replay::ignored_start(*start));
+        }
         node_.observer.log(LogLevel::info,
                            where_of(item),
                            "message dropped",
@@ -207,11 +223,12 @@ void OrchestrationDispatcher::fail(const Turn& turn,
                                    std::span<const HistoryEvent> full_history,
                                    ErrorDetails details) {
     const auto& item = turn.item;
+    const auto version = version_of(item, turn.execution_id, turn.start);
     auto result = replay::fail_execution({.instance = item.instance,
                                           .execution_id = turn.execution_id,
                                           .history = full_history,
                                           .start = turn.start,
-                                          .version = item.version,
+                                          .version = version,
                                           .details = std::move(details),
                                           .now = node_.clock->now()});
     Frame frame{.turns = last_turn(full_history) + 1,
@@ -228,7 +245,7 @@ void OrchestrationDispatcher::fail(const Turn& turn,
                 {.instance = item.instance,
                  .execution_id = turn.execution_id,
                  .orchestration = started != nullptr ? started->name : item.orchestration_name,
-                 .version = started != nullptr ? started->version : item.version},
+                 .version = started != nullptr ? started->version : version},
                 frame,
                 result,
                 0);
