@@ -11,7 +11,9 @@ namespace durable {
 struct Limits {
     std::size_t custom_status_bytes = 256UL * 1024;
     std::size_t tag_bytes = 256;
+    std::size_t session_bytes = 256;
     std::size_t kv_keys = 150;
+    std::size_t kv_key_bytes = 256;
     std::size_t kv_value_bytes = 64UL * 1024;
 };
 

@@ -16,6 +16,12 @@ std::string over_limit(std::string what, std::size_t size, std::size_t limit) {
            std::to_string(limit) + " bytes)";
 }
 
+std::string long_key(std::string_view key, std::size_t limit) {
+    constexpr std::size_t shown = 64;
+    const auto* const rest = key.size() > shown ? "...'" : "'";
+    return over_limit("KV key '" + printable(key.substr(0, shown)) + rest, key.size(), limit);
+}
+
 } // namespace
 
 void Engine::set_status(std::optional<std::string_view> status, std::source_location where) {
@@ -46,6 +52,9 @@ std::optional<std::string> Engine::status() const {
 // Every key of the instance counts: those of earlier turns and executions too (T-11).
 std::string Engine::kv_refusal(std::string_view key, std::string_view value) const {
     const auto count = (kv_ ? kv_->size() : 0) + (kv_ && kv_->contains(key) ? 0U : 1U);
+    if (key.size() > limits_.kv_key_bytes) {
+        return long_key(key, limits_.kv_key_bytes);
+    }
     if (value.size() > limits_.kv_value_bytes) {
         return over_limit(
             "KV value for key '" + printable(key) + "'", value.size(), limits_.kv_value_bytes);
@@ -83,6 +92,9 @@ void Engine::kv_set(std::string_view key, std::string value, std::source_locatio
 void Engine::kv_clear(std::string_view key, std::source_location where) {
     auto refusal =
         is_utf8(key) ? std::string{} : "KV key '" + printable(key) + "' must be UTF-8 text";
+    if (key.size() > limits_.kv_key_bytes && kv_find(key) == nullptr) {
+        refusal = long_key(key, limits_.kv_key_bytes); // one that is there may go
+    }
     const auto decided =
         decide(history::KeyValueCleared{.key = std::string{key}}, where, std::move(refusal));
     if (decided.id != 0 && kv_) {

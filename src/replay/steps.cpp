@@ -104,6 +104,11 @@ std::string Engine::refusal_of(const StepRequest& request) const {
                std::to_string(request.tag.size()) + " bytes) exceeds limit (" +
                std::to_string(limits_.tag_bytes) + " bytes)";
     }
+    if (request.session.size() > limits_.session_bytes) {
+        return "Activity '" + printable(request.name) + "' session size (" +
+               std::to_string(request.session.size()) + " bytes) exceeds limit (" +
+               std::to_string(limits_.session_bytes) + " bytes)";
+    }
     for (const auto text : {request.input, request.tag, request.session}) {
         if (!is_utf8(text)) {
             return "'" + printable(request.name) + "': input and options must be UTF-8 text";

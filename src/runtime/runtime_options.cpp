@@ -117,7 +117,9 @@ Result<> node_id(const std::optional<std::string>& id) {
 Result<> limits(const Limits& limits) {
     DURABLE_TRY(positive("limits.custom_status_bytes", limits.custom_status_bytes));
     DURABLE_TRY(positive("limits.tag_bytes", limits.tag_bytes));
+    DURABLE_TRY(positive("limits.session_bytes", limits.session_bytes));
     DURABLE_TRY(positive("limits.kv_keys", limits.kv_keys));
+    DURABLE_TRY(positive("limits.kv_key_bytes", limits.kv_key_bytes));
     DURABLE_TRY(positive("limits.kv_value_bytes", limits.kv_value_bytes));
     return {};
 }
@@ -153,6 +155,8 @@ Result<> validate(const RuntimeOptions& options) {
                    "is none of its values: " +
                        std::to_string(static_cast<unsigned>(options.nondeterminism)));
     }
+    // What is parked is tried again without end: a delay that cannot grow would be a busy loop.
+    DURABLE_TRY(positive("park_backoff.base", options.park_backoff.base));
     DURABLE_TRY(backoff("park_backoff", options.park_backoff));
     DURABLE_TRY(not_negative("activity_cancellation_grace_period",
                              options.activity_cancellation_grace_period));

@@ -25,7 +25,9 @@ TEST(Limits, HaveTheDefaultsOfTheReference) {
     const Limits limits;
     EXPECT_EQ(limits.custom_status_bytes, 262'144u);
     EXPECT_EQ(limits.tag_bytes, 256u);
+    EXPECT_EQ(limits.session_bytes, 256u);
     EXPECT_EQ(limits.kv_keys, 150u);
+    EXPECT_EQ(limits.kv_key_bytes, 256u);
     EXPECT_EQ(limits.kv_value_bytes, 65'536u);
 }
 
@@ -63,6 +65,49 @@ TEST(Limits, AKvValueMayBeAsLongAsTheLimit) {
         ctx.kv().set("k", "123456789");
         co_return "ok";
     }).fails("KV value for key 'k' (9 bytes) exceeds limit (8 bytes)");
+}
+
+TEST(Limits, AKvKeyHasAtMost256Bytes) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        ctx.kv().set(std::string(256, 'k'), 1);
+        ctx.kv().clear(std::string(256, 'k'));
+        co_return "ok";
+    }).completes("ok");
+    const auto sentence =
+        "KV key '" + std::string(64, 'k') + "...' (257 bytes) exceeds limit (256 bytes)";
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        ctx.kv().set(std::string(257, 'k'), 1);
+        co_return "ok";
+    }).fails(sentence);
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        ctx.kv().clear(std::string(257, 'k'));
+        co_return "ok";
+    }).fails(sentence);
+}
+
+TEST(Limits, AKeyThatIsThereCanBeClearedWhateverItsLength) {
+    given()
+        .with_kv({{std::string(257, 'k'), {.value = "x"}}})
+        .when(
+            [](Context ctx, std::string) -> Task<std::string> {
+                ctx.kv().clear(std::string(257, 'k'));
+                co_return std::to_string(ctx.kv().all().size());
+            },
+            start_message())
+        .completes("0");
+}
+
+TEST(Limits, ASessionHasAtMost256Bytes) {
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        const std::string session(256, 's');
+        co_return co_await ctx.call_raw("A", "", {.session = session});
+    }).runs_on();
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        const std::string session(257, 's');
+        co_return co_await ctx.call_raw("A", "", {.session = session});
+    })
+        .fails("Activity 'A' session size (257 bytes) exceeds limit (256 bytes)")
+        .gives_to_workers({});
 }
 
 TEST(Limits, KvKeysAreCountedUpToTheLimit) {

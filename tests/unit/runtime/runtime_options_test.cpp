@@ -46,6 +46,15 @@ TEST(RuntimeOptions, AComplaintNamesTheFieldAndItsValue) {
               "RuntimeOptions::gauge_poll_interval must be positive, not -1000 ms");
 }
 
+// Doubling nothing is nothing: a parked instance would be tried without a pause, for ever.
+TEST(RuntimeOptions, ParkingNeedsAPause) {
+    EXPECT_EQ(complaint({.park_backoff = {.base = 0s, .max = 0s}}),
+              "RuntimeOptions::park_backoff.base must be positive, not 0 ms");
+    EXPECT_EQ(complaint({.park_backoff = {.base = 0s, .max = 5s}}),
+              "RuntimeOptions::park_backoff.base must be positive, not 0 ms");
+    EXPECT_EQ(complaint({.park_backoff = {.base = 1ms, .max = 1ms}}), "");
+}
+
 TEST(RuntimeOptions, ANodeIdIsTextThatCanBeShown) {
     const auto sentence =
         "RuntimeOptions::worker_node_id must be UTF-8 text without control characters";
