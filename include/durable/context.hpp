@@ -2,9 +2,10 @@
 // pass it by value, and never keep it longer than the orchestration runs. Used anywhere else (on
 // the thread of an activity, after the end) it throws std::logic_error.
 //
-// What cannot be stored (text that is not UTF-8, a name, id or option that is not allowed, data
-// over a limit of durable/limits.hpp) ends the orchestration at that call, and no catch sees it:
-// nothing of it is recorded, so a replay could not follow code that went on from there.
+// What cannot be stored (text that is not UTF-8, a value that has no payload text, a name, id or
+// option that is not allowed, data over a limit of durable/limits.hpp) ends the orchestration at
+// that call, and no catch sees it: nothing of it is recorded, so a replay could not follow code
+// that went on from there.
 
 #pragma once
 
@@ -57,7 +58,8 @@ class Context {
                                     const std::type_identity_t<In>& input,
                                     CallOptions options = {},
                                     Where where = Where::current()) const {
-        return Operation<R>{call_activity(activity.name(), to_payload(input), options, where)};
+        const auto text = write(activity.name(), input);
+        return Operation<R>{call_activity(activity.name(), text, options, where)};
     }
     template <class R>
     [[nodiscard]] Operation<R> call(const Activity<R()>& activity,
@@ -72,7 +74,8 @@ class Context {
                                     const std::type_identity_t<In>& input,
                                     ChildOptions options = {},
                                     Where where = Where::current()) const {
-        return Operation<R>{call_child(child.name(), to_payload(input), options, where)};
+        const auto text = write(child.name(), input);
+        return Operation<R>{call_child(child.name(), text, options, where)};
     }
     template <class R>
     [[nodiscard]] Operation<R> call(const Orchestration<R()>& child,
@@ -131,7 +134,8 @@ class Context {
                     const std::type_identity_t<In>& input,
                     CallOptions options = {},
                     Where where = Where::current()) const {
-        compensate(undo.name(), to_payload(input), options, where);
+        const auto text = write(undo.name(), input, "compensation ");
+        compensate(undo.name(), text, options, where);
     }
     template <class R>
     void on_failure(const Activity<R()>& undo,
@@ -140,16 +144,17 @@ class Context {
         compensate(undo.name(), "null", options, where);
     }
 
-    // Ends this execution and starts the next one with a fresh, short history. Takes effect when it
-    // is called, also if it is never awaited; compensations that were registered are dropped. Never
-    // resumes:
+    // Ends this execution, where it is awaited, and starts the next one with a fresh, short
+    // history; compensations that were registered are dropped. Never resumes:
     //     co_return co_await ctx.continue_as_new(watch_host, state);
+    // Dropped instead of awaited, or asked for twice, it fails the orchestration.
     template <class R, class In>
     [[nodiscard]] Operation<R> continue_as_new(const Orchestration<R(In)>& self,
                                                const std::type_identity_t<In>& input,
                                                ContinueOptions options = {},
                                                Where where = Where::current()) const {
-        return Operation<R>{continue_as(self.name(), to_payload(input), options, where)};
+        const auto text = write(self.name(), input);
+        return Operation<R>{continue_as(self.name(), text, options, where)};
     }
     template <class R>
     [[nodiscard]] Operation<R> continue_as_new(const Orchestration<R()>& self,
@@ -163,13 +168,15 @@ class Context {
                          std::type_identity_t<In>&&,
                          ContinueOptions = {}) const = delete; // as for call()
 
-    // Starts an orchestration that nobody waits for; answers its instance id.
+    // Starts an orchestration that nobody waits for; answers its instance id. If an instance has
+    // that id already, nothing is started, and only the log tells.
     template <class R, class In>
     std::string start_detached(const Orchestration<R(In)>& other,
                                const std::type_identity_t<In>& input,
                                DetachedOptions options = {},
                                Where where = Where::current()) const {
-        return detach(other.name(), to_payload(input), options, where);
+        const auto text = write(other.name(), input);
+        return detach(other.name(), text, options, where);
     }
     template <class R>
     std::string start_detached(const Orchestration<R()>& other,
@@ -230,6 +237,15 @@ class Context {
 
  private:
     using Text = std::string_view;
+
+    // The text of an input. Without one the orchestration ends, and what follows has no effect.
+    template <class In>
+    [[nodiscard]] std::string write(Text name, const In& input, Text what = {}) const {
+        return detail::write_or(input, "the input", [&](const std::string& problem) {
+            engine().refuse(std::string{what} + "'" + std::string{name} + "': " + problem);
+            return std::string{};
+        });
+    }
 
     [[nodiscard]] detail::Slot* call_activity(Text, Text, const CallOptions&, Where) const;
     [[nodiscard]] detail::Slot* call_child(Text, Text, const ChildOptions&, Where) const;

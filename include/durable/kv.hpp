@@ -1,5 +1,6 @@
 // Kv: the small store of an instance. Survives continue-as-new; clients and other instances can
-// read it. Changes are recorded as they are made, reads cost nothing.
+// read it. Changes are recorded as they are made, reads cost nothing. How many keys, how long, and
+// how much text: see durable/limits.hpp.
 
 #pragma once
 
@@ -57,7 +58,11 @@ class Kv {
 
     template <Payload T>
     void set(std::string_view key, const T& value, Where where = Where::current()) const {
-        engine().kv_set(key, to_payload(value), where);
+        auto text = detail::write_or(value, "the value", [&](const std::string& problem) {
+            engine().refuse("KV key '" + std::string{key} + "': " + problem);
+            return std::string{};
+        });
+        engine().kv_set(key, std::move(text), where);
     }
     // Text, in whatever it comes: stored as a std::string is.
     void set(std::string_view key, std::string_view value, Where where = Where::current()) const {

@@ -36,6 +36,14 @@ namespace durable {
 
 namespace detail {
 
+// A result that has no text fails its orchestration, or its activity, with a sentence.
+template <class R>
+std::string write_result(const R& value, std::string_view what, std::string_view kind) {
+    return write_or(value, what, [&](std::string problem) -> std::string {
+        throw OperationFailed{{.kind = std::string{kind}, .message = std::move(problem)}};
+    });
+}
+
 // The encoded result of an orchestration, or throws what it threw.
 template <class R>
 std::string take_encoded(PromiseBase& promise) {
@@ -43,7 +51,9 @@ std::string take_encoded(PromiseBase& promise) {
         static_cast<TaskPromise<R>&>(promise).take();
         return "null";
     } else {
-        return to_payload(static_cast<TaskPromise<R>&>(promise).take());
+        const R& value = static_cast<TaskPromise<R>&>(promise).take();
+        return write_result(
+            value, "the result of an orchestration", failure_kind::orchestration_failed);
     }
 }
 
@@ -187,7 +197,7 @@ class Registry {
         return *this;
     }
 
-    // Takes over everything another registry has: libraries bring their own.
+    // Takes over everything another registry has: libraries bring their own. Of itself: nothing.
     Registry& merge(const Registry& other);
 
     // nullptr when there is none.
@@ -246,8 +256,9 @@ class Registry {
                     detail::run_activity(code, context, detail::decode_input<In>(text));
                     return "null";
                 } else {
-                    return to_payload<R>(
-                        detail::run_activity(code, context, detail::decode_input<In>(text)));
+                    const R& value =
+                        detail::run_activity(code, context, detail::decode_input<In>(text));
+                    return detail::write_result(value, "the result", failure_kind::activity_failed);
                 }
             });
     }

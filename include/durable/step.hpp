@@ -153,6 +153,8 @@ class Engine {
     // The operation is gone. During a turn an unfinished step is thereby cancelled.
     virtual void release(Slot* slot) noexcept = 0;
     virtual void compensate_with(const StepRequest& request, const CallOptions& options) = 0;
+    // What the code asked for cannot be stored: the orchestration ends here, with this sentence.
+    virtual void refuse(std::string sentence) = 0;
     // Operands of a combinator must have been scheduled in the order in which they are written.
     virtual void wrong_order(const Slot& first, const Slot& second) noexcept = 0;
     // A coroutine waited for this step (nullptr: for a task or a group) when it was dropped.

@@ -93,6 +93,7 @@ class Engine final : public detail::Engine {
     detail::Slot* schedule_retrying(const detail::StepRequest& request,
                                     const CallOptions& options) override;
     detail::Slot* continue_as_new(const detail::StepRequest& request) override;
+    void refuse(std::string sentence) override;
     std::string start_detached(const detail::StepRequest& request) override;
     void release(detail::Slot* slot) noexcept override;
     void compensate_with(const detail::StepRequest& request, const CallOptions& options) override;

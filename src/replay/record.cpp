@@ -251,6 +251,14 @@ void Engine::give_up(std::string sentence) {
     }
 }
 
+// A difference to the history, if this is one, shows when the end is compared.
+void Engine::refuse(std::string sentence) {
+    record_dropped();
+    if (!spoiled()) {
+        give_up(printable(sentence)); // the user's words may be in it
+    }
+}
+
 void Engine::remark(LogLevel level, std::string message) {
     if (!replaying_) {
         turn_->result.log.push_back(

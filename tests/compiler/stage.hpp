@@ -126,6 +126,7 @@ class Stage final : public detail::Engine {
         return nullptr;
     }
     detail::Slot* continue_as_new(const detail::StepRequest&) override { return nullptr; }
+    void refuse(std::string) override {}
     std::string start_detached(const detail::StepRequest&) override { return {}; }
     void release(detail::Slot*) noexcept override {}
     void compensate_with(const detail::StepRequest&, const CallOptions&) override {}
