@@ -63,8 +63,9 @@ void Engine::conclude() {
         end_failed(with_note(*rare_->failure, rare_->undo_failures));
     } else if (failure) {
         fail_with(*std::move(failure));
-    } else if (turn_->continuation) {
-        end_continued();
+    } else if (rare_ && rare_->continuation) {
+        fail_with(orchestration_failed(continue_at(rare_->continuation->where) +
+                                       "was not awaited before the orchestration ended"));
     } else {
         close_code("orchestration_terminal_completed");
         end_completed(std::move(output));
@@ -90,9 +91,11 @@ ErrorDetails Engine::details_of(const std::exception_ptr& thrown) const {
 
 void Engine::fail_with(ErrorDetails details) {
     turn_->failure = details;
+    if (rare_) {
+        rare_->continuation.reset();
+    }
     close_code(is_cancellation(details) ? "orchestration_terminal_cancelled"
                                         : "orchestration_terminal_failed");
-    turn_->continuation.reset();   // also one that a destructor in the frames has asked for
     if (rare_ && rare_->failure) { // while compensating: what failed first counts
         const auto sentence = "compensation stopped: " + display_text(details);
         remark(LogLevel::error, sentence);
@@ -113,7 +116,9 @@ void Engine::fail_with(ErrorDetails details) {
 // The frames go, and with them every step they held: each is cancelled, for the given reason.
 void Engine::close_code(std::string_view reason) {
     turn_->drop_reason = reason;
+    turn_->closing = true;
     root_.reset();
+    turn_->closing = false;
     cancel_forgotten_steps();
     record_dropped();
     turn_->drop_reason = "dropped_future";
@@ -163,9 +168,13 @@ void Engine::end_failed(ErrorDetails details) {
     turn_->result.details = std::move(details);
 }
 
+bool Engine::continues() const noexcept {
+    return rare_ && rare_->continuation && rare_->continuation->slot->waiter != nullptr;
+}
+
 void Engine::end_continued() {
+    auto request = *std::exchange(rare_->continuation, std::nullopt);
     close_code("orchestration_terminal_continued_as_new");
-    auto request = *std::exchange(turn_->continuation, std::nullopt);
     work::ContinueAsNew next{.instance = instance_,
                              .orchestration = handler_->name,
                              .input = request.input,

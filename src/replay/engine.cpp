@@ -227,7 +227,7 @@ void Engine::settle() {
             fail_with(*std::exchange(turn_->verdict, std::nullopt));
         } else if (root_.exists() && root_.ready()) {
             conclude();
-        } else if (turn_->continuation) {
+        } else if (continues()) {
             end_continued();
         } else {
             break;

@@ -53,8 +53,17 @@ struct Compensation {
     std::source_location where;
 };
 
+// Takes effect when somebody awaits its slot.
+struct ContinueRequest {
+    std::string input;
+    std::optional<std::string> version;
+    std::source_location where;
+    const detail::Slot* slot = nullptr;
+};
+
 // What most executions never need.
 struct RareState {
+    std::optional<ContinueRequest> continuation;
     std::vector<Compensation> compensations;
     std::map<std::string, bool, std::less<>> patches;
     std::vector<std::pair<Failure, ErrorDetails>> system_failures; // delivered to the code
@@ -161,6 +170,7 @@ class Engine final : public detail::Engine {
     void dispatch(const detail::StepRequest& request, const detail::Slot& slot);
     void subscribe(detail::Slot& slot);
     void drop(detail::Slot& slot) noexcept;
+    void drop_continuation(const detail::Slot& slot);
 
     // state.cpp
     void read_unknown_kv(std::string what) const;
@@ -194,6 +204,7 @@ class Engine final : public detail::Engine {
     void end_completed(std::string output);
     void end_failed(ErrorDetails details);
     void end_continued();
+    [[nodiscard]] bool continues() const noexcept; // somebody awaits continue_as_new
     void end(history::Kind kind, TurnStatus status, std::string output);
     void hand_over(work::ContinueAsNew next);
     void count_unread();

@@ -9,6 +9,7 @@
 
 #include <durable/contract.hpp>
 
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -248,8 +249,13 @@ Slot* Engine::continue_as_new(const StepRequest& request) {
     auto slot = std::make_unique<Slot>(*this, StepKind::never, request.where);
     ++live_slots_;
     record_dropped();
-    if (spoiled() || turn_->continuation) {
-        return slot.release(); // the first request counts
+    if (spoiled() || turn_->closing) {
+        return slot.release();
+    }
+    if (rare().continuation) {
+        give_up(continue_at(rare().continuation->where) + "was called again at " +
+                location_text(request.where));
+        return slot.release();
     }
     auto refusal = request.name == handler_->name
                        ? refusal_of(request)
@@ -259,10 +265,24 @@ Slot* Engine::continue_as_new(const StepRequest& request) {
         give_up(std::move(refusal));
         return slot.release();
     }
-    turn_->continuation = ContinueRequest{.input = std::string{request.input},
+    rare().continuation = ContinueRequest{.input = std::string{request.input},
                                           .version = unless_empty(request.version),
-                                          .where = request.where};
+                                          .where = request.where,
+                                          .slot = slot.get()};
     return slot.release();
+}
+
+// Code that goes on as if it had continued would be lost without a trace. An exception that takes
+// the request along says more itself.
+void Engine::drop_continuation(const Slot& slot) {
+    if (!rare_ || !rare_->continuation || rare_->continuation->slot != &slot) {
+        return;
+    }
+    const auto where = std::exchange(rare_->continuation, std::nullopt)->where;
+    if (!spoiled() && std::uncaught_exceptions() == 0) {
+        give_up(continue_at(where) +
+                "was dropped and not awaited: write co_return co_await ctx.continue_as_new(...)");
+    }
 }
 
 void Engine::compensate_with(const StepRequest& request, const CallOptions& options) {
@@ -322,7 +342,11 @@ void Engine::release(Slot* slot) noexcept {
 // An operation was dropped during a turn. If it was unfinished, that is a decision.
 void Engine::drop(Slot& slot) noexcept {
     const bool is_wait = slot.kind == StepKind::event || slot.kind == StepKind::queue;
-    if (slot.event_id == 0 || slot.kind == StepKind::retry || slot.kind == StepKind::never ||
+    if (slot.kind == StepKind::never) {
+        drop_continuation(slot);
+        return;
+    }
+    if (slot.event_id == 0 || slot.kind == StepKind::retry ||
         (slot.ready() && (!is_wait || slot.taken))) {
         return;
     }

@@ -54,6 +54,10 @@ std::string location_text(const std::source_location& where) {
     return text + ':' + std::to_string(where.line());
 }
 
+std::string continue_at(const std::source_location& where) {
+    return "continue_as_new, called at " + location_text(where) + ", ";
+}
+
 std::string derived_uuid(const UuidSeed& seed) {
     auto high = hash(seed, 1);
     auto low = hash(seed, 2);

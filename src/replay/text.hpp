@@ -17,6 +17,9 @@ using utf8::printable;
 // "order.cpp:42"; empty when nothing is known.
 [[nodiscard]] std::string location_text(const std::source_location& where);
 
+// "continue_as_new, called at order.cpp:42, "
+[[nodiscard]] std::string continue_at(const std::source_location& where);
+
 // A UUID (version 8) that is the same on every replay and differs between instances, executions,
 // calls, and instances that were deleted and started again under the same id.
 struct UuidSeed {

@@ -34,12 +34,6 @@ struct Dropped {
     std::string data;
 };
 
-struct ContinueRequest {
-    std::string input;
-    std::optional<std::string> version;
-    std::source_location where;
-};
-
 struct Turn {
     explicit Turn(detail::Engine& engine) noexcept : queue{engine} {}
 
@@ -51,7 +45,7 @@ struct Turn {
     TurnResult result;
     std::vector<Dropped> dropped;
     std::string_view drop_reason = "dropped_future";
-    std::optional<ContinueRequest> continuation;
+    bool closing = false;                         // the frames go: only destructors run
     std::optional<work::ContinueAsNew> successor; // it has continued: what begins the next one
     std::optional<ErrorDetails> failure;          // the code has failed: what replay says of it
     std::optional<ErrorDetails> verdict;          // the engine's own: a limit was broken

@@ -40,29 +40,6 @@ TEST(ContinueAsNew, EndsTheExecutionAndNotesItsStatus) {
     EXPECT_EQ(turn.result().commit.metadata.output, "next");
 }
 
-TEST(ContinueAsNew, CountsEvenIfItIsNotAwaited) {
-    fresh([](Context ctx, std::string) -> Task<std::string> {
-        const auto ignored = ctx.continue_as_new_raw("next");
-        co_return "a result that does not count";
-    }).continues_as_new("next");
-}
-
-TEST(ContinueAsNew, TheFirstRequestCounts) {
-    fresh([](Context ctx, std::string) -> Task<std::string> {
-        const auto first = ctx.continue_as_new_raw("first");
-        const auto second = ctx.continue_as_new_raw("second");
-        co_return "";
-    }).continues_as_new("first");
-}
-
-TEST(ContinueAsNew, AnExceptionAfterItFailsTheOrchestration) {
-    fresh([](Context ctx, std::string) -> Task<std::string> {
-        const auto next = ctx.continue_as_new_raw("next");
-        throw std::runtime_error{"bug"};
-        co_return "";
-    }).fails("orchestration panicked: bug");
-}
-
 TEST(ContinueAsNew, CanChooseTheVersion) {
     const auto turn = fresh([](Context ctx, std::string) -> Task<std::string> {
         co_return co_await ctx.continue_as_new_raw("next", {.version = "2.0.0"});
