@@ -221,7 +221,7 @@ bool given_up(std::span<const HistoryEvent> history) noexcept {
            poison->execution_id == history.back().execution_id;
 }
 
-std::span<const HistoryEvent> before_given_up(std::span<const HistoryEvent> history) noexcept {
+std::span<const HistoryEvent> before_given_up(std::span<const HistoryEvent> history) {
     auto size = history.size() - 1;
     while (size > 0 && closes_step(history[size - 1].kind)) {
         --size;

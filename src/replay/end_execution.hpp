@@ -58,7 +58,6 @@ answer_to_second_start(const work::StartOrchestration& start,
 // records it.
 [[nodiscard]] bool given_up(std::span<const HistoryEvent> history) noexcept;
 // The events before that end: what code did, and what it was told.
-[[nodiscard]] std::span<const HistoryEvent>
-before_given_up(std::span<const HistoryEvent> history) noexcept;
+[[nodiscard]] std::span<const HistoryEvent> before_given_up(std::span<const HistoryEvent> history);
 
 } // namespace durable::replay

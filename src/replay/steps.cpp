@@ -11,7 +11,6 @@
 
 #include <exception>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 
 namespace durable::replay {
@@ -384,10 +383,11 @@ Slot* read_kv_of(Engine& engine,
                  std::string_view instance,
                  std::string_view key,
                  std::source_location where) {
-    if (!replay::is_utf8(instance) || !replay::is_utf8(key)) {
-        throw std::invalid_argument{"kv().of(): instance and key must be UTF-8 text"};
+    const bool storable = replay::is_utf8(instance) && replay::is_utf8(key);
+    if (!storable) {
+        engine.refuse("kv().of(): instance and key must be UTF-8 text");
     }
-    const auto input = replay::kv_read_input(instance, key);
+    const auto input = storable ? replay::kv_read_input(instance, key) : std::string{};
     return engine.schedule({.kind = StepKind::activity,
                             .name = replay::kv_read_activity,
                             .input = input,

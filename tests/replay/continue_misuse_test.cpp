@@ -32,7 +32,7 @@ TEST(ContinueAsNew, TakesEffectWhereItIsAwaited) {
             },
             completion(2, "yes"))
         .continues_as_new("next")
-        .then({"3 ActivityCompleted yes <-2",
+        .then({"3 ActivityCompleted <-2 yes",
                "4 KeyValueSet answer=yes",
                "5 OrchestrationContinuedAsNew next"});
 }

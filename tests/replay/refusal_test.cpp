@@ -157,7 +157,7 @@ TEST(Refused, TextThatIsNotUtf8InEveryCall) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         const auto value = co_await ctx.kv().of("other", "\xff");
         co_return value.value_or("");
-    }).fails("orchestration panicked: kv().of(): instance and key must be UTF-8 text");
+    }).fails("kv().of(): instance and key must be UTF-8 text");
     fresh([](Context, std::string) -> Task<std::string> {
         co_return "\xff";
     }).fails("the result of an orchestration must be UTF-8 text");
