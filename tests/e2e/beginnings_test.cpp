@@ -8,6 +8,12 @@
 #include <set>
 
 namespace durable::e2e::beginnings_test {
+
+struct Letter {
+    std::string body;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Letter, body)
+
 namespace {
 
 DURABLE_E2E_SUITE(Beginnings);
@@ -18,10 +24,6 @@ constexpr Activity<Text(Text)> work{"Work"};
 constexpr Orchestration<Text(Text)> root{"Root"};
 constexpr Orchestration<Text(Text)> other{"Other"};
 
-struct Letter {
-    Text body;
-};
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Letter, body)
 constexpr Orchestration<Text(Letter)> post{"Post"};
 constexpr Event<Letter> arrived{"Arrived"};
 constexpr Queue<Letter> inbox{"Inbox"};
