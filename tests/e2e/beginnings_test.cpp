@@ -41,7 +41,8 @@ TEST_P(Beginnings, ASuccessorIsRecordedWithTheVersionItWasToHave) {
     });
     start(root, "1", {.id = "a"});
 
-    EXPECT_NE(failure("a").find("no handler is registered for Root 3.0.0"), Text::npos);
+    EXPECT_NE(failure("a").find("no handler is registered for orchestration Root 3.0.0"),
+              Text::npos);
 
     EXPECT_EQ(client.status("a").value().version, "3.0.0");
     const auto second = history("a", 2);
@@ -54,7 +55,8 @@ TEST_P(Beginnings, AFirstExecutionIsRecordedWithTheVersionItWasToHave) {
     registry.add(root, pause);
     start(root, "1", {.id = "a", .version = "7.0.0"});
 
-    EXPECT_NE(failure("a").find("no handler is registered for Root 7.0.0"), Text::npos);
+    EXPECT_NE(failure("a").find("no handler is registered for orchestration Root 7.0.0"),
+              Text::npos);
 
     EXPECT_EQ(client.status("a").value().version, "7.0.0");
 }

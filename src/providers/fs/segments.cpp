@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <vector>
 
 namespace durable::fs {
 
@@ -122,13 +123,24 @@ Result<> Segments::make_spare(std::uint64_t least) {
     return {};
 }
 
+// A power loss may bring removed files back, in any combination. The newest one goes when the
+// others are gone for good: then what comes back reaches up to where the journal is needed from,
+// and nobody takes it for a journal that has lost its end.
 Result<> Segments::remove_below(std::uint64_t number) {
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files_.list(directory_)));
+    std::vector<std::uint64_t> needless;
     for (const auto& entry : entries) {
         const auto found = segment_number(entry.name);
         if (found != 0 && found < number) {
-            DURABLE_TRY(to_result(files_.remove(directory_ + "/" + entry.name)));
+            needless.push_back(found);
         }
+    }
+    std::ranges::sort(needless);
+    for (const auto found : needless) {
+        if (found == needless.back() && needless.size() > 1) {
+            DURABLE_TRY(to_result(files_.sync_directory(directory_)));
+        }
+        DURABLE_TRY(to_result(files_.remove(segment_path(directory_, found))));
     }
     return {};
 }
