@@ -103,156 +103,60 @@ template <class T, std::size_t Count = 1>
     }
 }
 
-template <class T, class Visit>
-void for_each_member(const T& value, const Visit& visit) {
+// The members of a struct, where they stand; none of one whose count is unknown.
+template <class T>
+[[nodiscard]] auto members_of(const T& value) {
     constexpr auto count = member_count<T>();
     if constexpr (count == 1) {
         const auto& [a] = value;
-        (visit(a));
-    }
-    if constexpr (count == 2) {
+        return std::tie(a);
+    } else if constexpr (count == 2) {
         const auto& [a, b] = value;
-        (visit(a), visit(b));
-    }
-    if constexpr (count == 3) {
+        return std::tie(a, b);
+    } else if constexpr (count == 3) {
         const auto& [a, b, c] = value;
-        (visit(a), visit(b), visit(c));
-    }
-    if constexpr (count == 4) {
+        return std::tie(a, b, c);
+    } else if constexpr (count == 4) {
         const auto& [a, b, c, d] = value;
-        (visit(a), visit(b), visit(c), visit(d));
-    }
-    if constexpr (count == 5) {
+        return std::tie(a, b, c, d);
+    } else if constexpr (count == 5) {
         const auto& [a, b, c, d, e] = value;
-        (visit(a), visit(b), visit(c), visit(d), visit(e));
-    }
-    if constexpr (count == 6) {
+        return std::tie(a, b, c, d, e);
+    } else if constexpr (count == 6) {
         const auto& [a, b, c, d, e, f] = value;
-        (visit(a), visit(b), visit(c), visit(d), visit(e), visit(f));
-    }
-    if constexpr (count == 7) {
+        return std::tie(a, b, c, d, e, f);
+    } else if constexpr (count == 7) {
         const auto& [a, b, c, d, e, f, g] = value;
-        (visit(a), visit(b), visit(c), visit(d), visit(e), visit(f), visit(g));
-    }
-    if constexpr (count == 8) {
+        return std::tie(a, b, c, d, e, f, g);
+    } else if constexpr (count == 8) {
         const auto& [a, b, c, d, e, f, g, h] = value;
-        (visit(a), visit(b), visit(c), visit(d), visit(e), visit(f), visit(g), visit(h));
-    }
-    if constexpr (count == 9) {
+        return std::tie(a, b, c, d, e, f, g, h);
+    } else if constexpr (count == 9) {
         const auto& [a, b, c, d, e, f, g, h, i] = value;
-        (visit(a), visit(b), visit(c), visit(d), visit(e), visit(f), visit(g), visit(h), visit(i));
-    }
-    if constexpr (count == 10) {
+        return std::tie(a, b, c, d, e, f, g, h, i);
+    } else if constexpr (count == 10) {
         const auto& [a, b, c, d, e, f, g, h, i, j] = value;
-        (visit(a),
-         visit(b),
-         visit(c),
-         visit(d),
-         visit(e),
-         visit(f),
-         visit(g),
-         visit(h),
-         visit(i),
-         visit(j));
-    }
-    if constexpr (count == 11) {
+        return std::tie(a, b, c, d, e, f, g, h, i, j);
+    } else if constexpr (count == 11) {
         const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
-        (visit(a),
-         visit(b),
-         visit(c),
-         visit(d),
-         visit(e),
-         visit(f),
-         visit(g),
-         visit(h),
-         visit(i),
-         visit(j),
-         visit(k));
-    }
-    if constexpr (count == 12) {
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+    } else if constexpr (count == 12) {
         const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
-        (visit(a),
-         visit(b),
-         visit(c),
-         visit(d),
-         visit(e),
-         visit(f),
-         visit(g),
-         visit(h),
-         visit(i),
-         visit(j),
-         visit(k),
-         visit(l));
-    }
-    if constexpr (count == 13) {
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+    } else if constexpr (count == 13) {
         const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
-        (visit(a),
-         visit(b),
-         visit(c),
-         visit(d),
-         visit(e),
-         visit(f),
-         visit(g),
-         visit(h),
-         visit(i),
-         visit(j),
-         visit(k),
-         visit(l),
-         visit(m));
-    }
-    if constexpr (count == 14) {
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+    } else if constexpr (count == 14) {
         const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
-        (visit(a),
-         visit(b),
-         visit(c),
-         visit(d),
-         visit(e),
-         visit(f),
-         visit(g),
-         visit(h),
-         visit(i),
-         visit(j),
-         visit(k),
-         visit(l),
-         visit(m),
-         visit(n));
-    }
-    if constexpr (count == 15) {
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+    } else if constexpr (count == 15) {
         const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = value;
-        (visit(a),
-         visit(b),
-         visit(c),
-         visit(d),
-         visit(e),
-         visit(f),
-         visit(g),
-         visit(h),
-         visit(i),
-         visit(j),
-         visit(k),
-         visit(l),
-         visit(m),
-         visit(n),
-         visit(o));
-    }
-    if constexpr (count == 16) {
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+    } else if constexpr (count == 16) {
         const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = value;
-        (visit(a),
-         visit(b),
-         visit(c),
-         visit(d),
-         visit(e),
-         visit(f),
-         visit(g),
-         visit(h),
-         visit(i),
-         visit(j),
-         visit(k),
-         visit(l),
-         visit(m),
-         visit(n),
-         visit(o),
-         visit(p));
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+    } else {
+        return std::tie();
     }
 }
 
@@ -279,7 +183,7 @@ void for_each_held(const T& value, const Visit& visit) {
             deeper(each);
         }
     } else {
-        for_each_member(value, deeper);
+        std::apply([&](const auto&... each) { (deeper(each), ...); }, members_of(value));
     }
 }
 
