@@ -18,14 +18,6 @@ namespace {
 constexpr std::string_view suffix = ".ckpt";
 constexpr std::uint64_t checkpoint_version = 1;
 
-std::string frame_of(const std::string& json) {
-    std::string frame;
-    const auto begin = begin_frame(frame);
-    frame += json;
-    end_frame(frame, begin);
-    return frame;
-}
-
 // The number members of an object that is not nested; others are passed over.
 struct Numbers {
     std::optional<std::uint64_t> checkpoint;

@@ -36,11 +36,26 @@ std::size_t begin_frame(std::string& out) {
     return begin;
 }
 
-void end_frame(std::string& out, std::size_t begin) {
+Result<> end_frame(std::string& out, std::size_t begin, std::uint64_t longest) {
     const auto json = std::string_view{out}.substr(begin + frame_header_size);
+    if (json.size() > longest) {
+        return fail(ErrorCode::invalid_argument,
+                    "a record of " + std::to_string(json.size()) +
+                        " bytes is too long for a store in a directory, which keeps up to " +
+                        std::to_string(longest) + " in one piece");
+    }
     put_hex(&out[begin], static_cast<std::uint32_t>(json.size()));
     put_hex(&out[begin + 9], crc32c(json));
     out += '\n';
+    return {};
+}
+
+std::string frame_of(std::string_view json) {
+    std::string frame;
+    const auto begin = begin_frame(frame);
+    frame += json;
+    (void)end_frame(frame, begin, longest_json); // it is short
+    return frame;
 }
 
 std::optional<std::size_t> frame_length(std::string_view bytes) noexcept {

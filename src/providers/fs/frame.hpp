@@ -8,6 +8,8 @@
 
 #pragma once
 
+#include <durable/result.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,9 +21,31 @@ namespace durable::fs {
 inline constexpr std::size_t frame_header_size = 18;
 inline constexpr std::size_t frame_overhead = frame_header_size + 1; // the line end
 
-// Begins a frame at the end of `out`; the JSON is appended by the caller; end_frame completes it.
+inline constexpr std::uint64_t longest_json = 0xffff'ffff; // what eight digits can say
+
+// The two halves of append_frame: the JSON is appended in between.
 [[nodiscard]] std::size_t begin_frame(std::string& out);
-void end_frame(std::string& out, std::size_t begin);
+[[nodiscard]] Result<> end_frame(std::string& out, std::size_t begin, std::uint64_t longest);
+
+// Appends a frame of the JSON that `encode` appends. After an error `out` is as it was: that of
+// `encode`, or
+//   invalid_argument  the JSON is too long
+template <class Encode>
+[[nodiscard]] Result<>
+append_frame(std::string& out, const Encode& encode, std::uint64_t longest = longest_json) {
+    const auto begin = begin_frame(out);
+    Result<> done = encode(out);
+    if (done) {
+        done = end_frame(out, begin, longest);
+    }
+    if (!done) {
+        out.resize(begin);
+    }
+    return done;
+}
+
+// A frame of a short JSON.
+[[nodiscard]] std::string frame_of(std::string_view json);
 
 // The JSON length that the header at the beginning of `bytes` claims; nullopt: not a header.
 [[nodiscard]] std::optional<std::size_t> frame_length(std::string_view bytes) noexcept;

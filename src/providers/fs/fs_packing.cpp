@@ -117,9 +117,9 @@ Result<bool> FsProvider::gather_settled() {
                 break;
             }
             const auto image = ledger::image_of(*instance);
-            const auto begin = begin_frame(frames);
-            DURABLE_TRY(encode_image(frames, image));
-            end_frame(frames, begin);
+            const auto begin = frames.size();
+            DURABLE_TRY(
+                append_frame(frames, [&](std::string& out) { return encode_image(out, image); }));
             lines.push_back(line_of(image, frames.size() - begin));
             instance->copy = ledger::Instance::Copy::being_made;
             more = packing_->writer.bytes() + frames.size() < machine_.pack_bytes;

@@ -65,22 +65,25 @@ Result<Lsn> Journal::append(const Encode& encode) {
     }
     const Lsn lsn = last_.load(std::memory_order_relaxed) + 1;
     auto& out = open_.bytes;
-    const auto begin = begin_frame(out);
-    out += "{\"lsn\":";
-    append_number(out, lsn);
-    // Tells recovery up to where a damaged record cannot be the torn end of the journal.
+    const auto begin = out.size();
     const Lsn synced = synced_.load(std::memory_order_acquire);
-    if (synced != claimed_) {
-        out += ",\"synced\":";
-        append_number(out, synced);
-    }
-    out += ',';
-    if (auto encoded = encode(out); !encoded) {
-        out.resize(begin);
-        return std::unexpected{std::move(encoded).error()};
-    }
-    out += '}';
-    end_frame(out, begin);
+    DURABLE_TRY(append_frame(
+        out,
+        [&](std::string& json) -> Result<> {
+            mutex_.assert_held();
+            json += "{\"lsn\":";
+            append_number(json, lsn);
+            // Tells recovery up to where a damaged record cannot be the torn end of the journal.
+            if (synced != claimed_) {
+                json += ",\"synced\":";
+                append_number(json, synced);
+            }
+            json += ',';
+            DURABLE_TRY(encode(json));
+            json += '}';
+            return {};
+        },
+        options_.longest_record));
     const auto size = out.size() - begin;
     if (auto placed = place(begin); !placed) {
         open_.bytes.resize(begin);

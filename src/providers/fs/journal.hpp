@@ -18,6 +18,7 @@
 #include "base/files.hpp"
 #include "base/futex.hpp"
 #include "base/mutex.hpp"
+#include "providers/fs/frame.hpp"
 #include "providers/fs/journal_reader.hpp"
 #include "providers/fs/segments.hpp"
 
@@ -45,6 +46,7 @@ struct JournalOptions {
     // Without it, callers do all the work: the same calls give the same file operations.
     bool writer_thread = true;
     std::chrono::milliseconds longest_unsynced{5};
+    std::uint64_t longest_record = longest_json;
     Segments::Sizes segment_sizes;
 };
 
@@ -67,8 +69,9 @@ class Journal {
 
     // Adds a record whose members `encode` appends to a string. Calls are ordered by the caller,
     // who may treat the record as made.
-    //   unavailable     no space; nothing happened, a later try may succeed
-    //   storage_failed  as everything from now on
+    //   invalid_argument  the record is too long; nothing happened
+    //   unavailable       no space; nothing happened, a later try may succeed
+    //   storage_failed    as everything from now on
     using Encode = std::function<Result<>(std::string&)>;
     [[nodiscard]] Result<Lsn> append(const Encode& encode) DURABLE_EXCLUDES(mutex_);
 

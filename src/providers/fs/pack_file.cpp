@@ -26,32 +26,27 @@ constexpr std::string_view suffix = ".pack";
 constexpr std::uint64_t pack_version = 1;
 
 std::string header_of(std::uint64_t number) {
-    std::string frame;
-    const auto begin = begin_frame(frame);
-    frame +=
-        "{\"pack\":" + std::to_string(pack_version) + ",\"number\":" + std::to_string(number) + "}";
-    end_frame(frame, begin);
-    return frame;
+    return frame_of("{\"pack\":" + std::to_string(pack_version) +
+                    ",\"number\":" + std::to_string(number) + "}");
 }
 
 Result<> append_line(std::string& out, const PackLine& line) {
-    const auto begin = begin_frame(out);
-    JsonWriter writer{out};
-    write_object(writer, [&](ObjectWriter& members) {
-        members.string("id", line.id);
-        members.number("number", line.number);
-        members.string("status", name_of(line.status));
-        if (line.completed_at) {
-            members.instant("completed_at", *line.completed_at);
-        }
-        members.string_if("parent", line.parent);
-        members.number_unless(1, "executions", line.executions);
-        members.number("events", line.events);
-        members.number("size", line.size);
+    return append_frame(out, [&](std::string& json) {
+        JsonWriter writer{json};
+        write_object(writer, [&](ObjectWriter& members) {
+            members.string("id", line.id);
+            members.number("number", line.number);
+            members.string("status", name_of(line.status));
+            if (line.completed_at) {
+                members.instant("completed_at", *line.completed_at);
+            }
+            members.string_if("parent", line.parent);
+            members.number_unless(1, "executions", line.executions);
+            members.number("events", line.events);
+            members.number("size", line.size);
+        });
+        return writer.finish("encode_pack_line");
     });
-    DURABLE_TRY(writer.finish("encode_pack_line"));
-    end_frame(out, begin);
-    return {};
 }
 
 } // namespace
@@ -127,9 +122,9 @@ void encode_pack_record(std::string& out, const PackRecord& record) {
 std::string pack_frames(const std::vector<PackRecord>& records) {
     std::string frames;
     for (const auto& record : records) {
-        const auto begin = begin_frame(frames);
-        encode_pack_record(frames, record);
-        end_frame(frames, begin);
+        std::string json;
+        encode_pack_record(json, record);
+        frames += frame_of(json);
     }
     return frames;
 }

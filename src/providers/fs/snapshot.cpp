@@ -22,9 +22,8 @@ Result<> Snapshot::meet(ledger::Ledger& ledger, ledger::Instance& instance, std:
     if (instance.copy == ledger::Instance::Copy::made) {
         return {};
     }
-    const auto begin = begin_frame(out);
-    DURABLE_TRY(encode_image(out, ledger::image_of(instance)));
-    end_frame(out, begin);
+    DURABLE_TRY(append_frame(
+        out, [&](std::string& json) { return encode_image(json, ledger::image_of(instance)); }));
     ++instances_;
     return {};
 }
@@ -41,9 +40,7 @@ Result<> Snapshot::keep(ledger::Ledger& ledger, const ledger::Record& record) {
 Result<bool> Snapshot::encode_some(ledger::Ledger& ledger, std::string& out, std::size_t bytes) {
     if (!rest_encoded_) {
         rest_encoded_ = true;
-        const auto begin = begin_frame(out);
-        DURABLE_TRY(encode_rest(out, rest_));
-        end_frame(out, begin);
+        DURABLE_TRY(append_frame(out, [&](std::string& json) { return encode_rest(json, rest_); }));
         rest_ = {};
         out += std::exchange(packs_, {});
     }

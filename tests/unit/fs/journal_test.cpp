@@ -223,6 +223,23 @@ TEST_F(JournalTest, ForgottenSegmentsThatComeBackReachUpToTheCheckpoint) {
     }
 }
 
+// A record that is longer than its frame can say would be taken for a torn one.
+TEST_F(JournalTest, ARecordThatIsTooLongIsRefusedAndLeavesNoTrace) {
+    open({.writer_thread = false, .longest_record = 100});
+    ASSERT_TRUE(append("one"));
+
+    const auto refused = append(std::string(100, 'x'));
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(refused.error().message.find("a record of 119 bytes is too long"), std::string::npos)
+        << refused.error().message;
+    EXPECT_EQ(append("two").value(), 2U);
+    ASSERT_TRUE(journal_->ensure_durable(2));
+    open();
+    EXPECT_EQ(texts(), (std::vector<std::string>{"one", "two"}));
+}
+
 TEST_F(JournalTest, MissingSegmentsAreNoticed) {
     open();
     for (int i = 0; i < 100; ++i) {
