@@ -16,7 +16,7 @@ GROUPS = {
                     "time", "trace", "version", "work_item"}, ()),
     "storage": ({"instrumented", "provider", "provider_admin"}, ("vocabulary",)),
     "orchestration": ({"activity_context", "combine", "context", "contract", "group", "handler",
-                       "kv", "members", "operation", "options", "owning", "payload", "registry",
+                       "kv", "members", "operation", "option_text", "options", "owning", "payload", "registry",
                        "step", "task"},
                       ("vocabulary",)),
     "engine": ({"client", "management", "orchestration_status", "runtime", "runtime_options"},

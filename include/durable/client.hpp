@@ -139,10 +139,13 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     template <class T>
     [[nodiscard]] Result<> raise(const std::string& id,
                                  const Event<T>& event,
-                                 const std::type_identity_t<T>& value = {}) const {
+                                 const std::type_identity_t<T>& value) const {
         auto data = detail::write_payload(value, "raise", event.name());
         return data ? raise(id, event.name(), *std::move(data))
                     : Result<>{std::unexpected{std::move(data).error()}};
+    }
+    [[nodiscard]] Result<> raise(const std::string& id, const Event<>& event) const {
+        return raise(id, event, Unit{});
     }
     [[nodiscard]] Result<>
     raise(const std::string& id, std::string_view event, std::string data) const;
@@ -151,10 +154,13 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     template <class T>
     [[nodiscard]] Result<> enqueue(const std::string& id,
                                    const Queue<T>& queue,
-                                   const std::type_identity_t<T>& value = {}) const {
+                                   const std::type_identity_t<T>& value) const {
         auto data = detail::write_payload(value, "enqueue", queue.name());
         return data ? enqueue(id, queue.name(), *std::move(data))
                     : Result<>{std::unexpected{std::move(data).error()}};
+    }
+    [[nodiscard]] Result<> enqueue(const std::string& id, const Queue<>& queue) const {
+        return enqueue(id, queue, Unit{});
     }
     [[nodiscard]] Result<>
     enqueue(const std::string& id, std::string_view queue, std::string data) const;

@@ -1,15 +1,17 @@
 // Options of the steps an orchestration makes. Plain structs for designated initialisers:
 //     ctx.call(charge, order, {.retry = {.max_attempts = 5}, .timeout = 30s})
 //
-// All of them are trivially copyable: g++ 12 corrupts other aggregates in co_await expressions.
+// They may be kept in variables and made by helpers: their texts live as long as the orchestration
+// (see option_text.hpp). All of them are trivially copyable: g++ 12 corrupts other aggregates in
+// co_await expressions.
 
 #pragma once
 
+#include <durable/option_text.hpp>
 #include <durable/step.hpp>
 #include <durable/time.hpp>
 
 #include <cstdint>
-#include <string_view>
 #include <type_traits>
 
 namespace durable {
@@ -41,27 +43,27 @@ struct CallOptions {
     RetryPolicy retry{};
     Timespan timeout = no_timeout;       // of one attempt; an attempt that times out is retried
     Timespan total_timeout = no_timeout; // of all attempts and the waits between them
-    std::string_view tag{};              // which workers: see RuntimeOptions; at most 256 bytes
-    std::string_view session{}; // all calls of a session go to one worker; at most 256 bytes
+    OptionText tag{};                    // which workers: see RuntimeOptions; at most 256 bytes
+    OptionText session{}; // all calls of a session go to one worker; at most 256 bytes
 };
 
 struct ChildOptions {
     // Empty: derived from the parent, so replay finds the same child. If an instance, running or
     // ended, has the id already, the call fails: "instance 'x' already exists".
-    std::string_view id{};
-    std::string_view version{}; // empty: the newest registered when the child starts
+    OptionText id{};
+    OptionText version{}; // empty: the newest registered when the child starts
     ChildPolicy when_dropped = ChildPolicy::cancel;
 };
 
 struct DetachedOptions {
     // Empty: derived from this instance. If an instance, running or ended, has the id already,
     // nothing happens but a warning in the log: nobody waits who could be told.
-    std::string_view id{};
-    std::string_view version{}; // empty: the newest registered when it starts
+    OptionText id{};
+    OptionText version{}; // empty: the newest registered when it starts
 };
 
 struct ContinueOptions {
-    std::string_view version{}; // empty: the newest registered when the next execution starts
+    OptionText version{}; // empty: the newest registered when the next execution starts
 };
 
 static_assert(std::is_trivially_copyable_v<CallOptions>);

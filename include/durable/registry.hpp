@@ -236,10 +236,12 @@ class Registry {
             static_assert(detail::OrchestrationCode<F, R, In...>,
                           "this code does not fulfil the orchestration's contract: it must return "
                           "a durable::Task of the contract's result");
-            static_assert(!stateless || !detail::OrchestrationCode<F, R, In...> ||
-                              std::is_convertible_v<F, Task<R> (*)(Context, In...)>,
-                          "an orchestration takes its context and its input by value: a reference "
-                          "would dangle as soon as it waits");
+            static_assert(
+                !stateless || !detail::OrchestrationCode<F, R, In...> ||
+                    std::is_convertible_v<F, Task<R> (*)(Context, In...)>,
+                "an orchestration is a function, or a lambda without captures, that takes "
+                "its context and its input by value: a reference "
+                "would dangle as soon as it waits");
         }
     }
 

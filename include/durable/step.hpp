@@ -155,6 +155,8 @@ class Engine {
     virtual void compensate_with(const StepRequest& request, const CallOptions& options) = 0;
     // What the code asked for cannot be stored: the orchestration ends here, with this sentence.
     virtual void refuse(std::string sentence) = 0;
+    // A copy that is there as long as the engine.
+    [[nodiscard]] virtual std::string_view keep(std::string_view text) = 0;
     // Operands of a combinator must have been scheduled in the order in which they are written.
     virtual void wrong_order(const Slot& first, const Slot& second) noexcept = 0;
     // A coroutine waited for this step (nullptr: for a task or a group) when it was dropped.

@@ -26,10 +26,7 @@ compensate(Context ctx, std::vector<Compensation> compensations, std::string* un
     while (!compensations.empty()) {
         const Compensation undo = std::move(compensations.back());
         compensations.pop_back();
-        auto options = undo.options;
-        options.tag = undo.tag;
-        options.session = undo.session;
-        auto call = ctx.call_raw(undo.name, undo.input, options, undo.where).as_result();
+        auto call = ctx.call_raw(undo.name, undo.input, undo.options, undo.where).as_result();
         const auto outcome = co_await call;
         if (!outcome) {
             const auto sentence =

@@ -284,6 +284,11 @@ std::size_t Engine::memory_bytes() const noexcept {
                      entry.value.capacity();
         }
     }
+    if (texts_) {
+        for (const auto& text : *texts_) {
+            bytes += entry_overhead + sizeof(text) + text.capacity();
+        }
+    }
     return bytes;
 }
 

@@ -29,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <source_location>
 #include <span>
 #include <string>
@@ -47,9 +48,7 @@ struct ParentLink {
 struct Compensation {
     std::string name;
     std::string input;
-    std::string tag;
-    std::string session;
-    CallOptions options; // its views are replaced by the strings above
+    CallOptions options;
     std::source_location where;
 };
 
@@ -103,6 +102,7 @@ class Engine final : public detail::Engine {
                                     const CallOptions& options) override;
     detail::Slot* continue_as_new(const detail::StepRequest& request) override;
     void refuse(std::string sentence) override;
+    [[nodiscard]] std::string_view keep(std::string_view text) override;
     std::string start_detached(const detail::StepRequest& request) override;
     void release(detail::Slot* slot) noexcept override;
     void compensate_with(const detail::StepRequest& request, const CallOptions& options) override;
@@ -232,6 +232,7 @@ class Engine final : public detail::Engine {
     bool abandoned_ = false; // belongs to the operations that are left
     bool kv_known_ = true;   // see ExecutionSetup
 
+    std::unique_ptr<std::set<std::string, std::less<>>> texts_; // before the frames: they use them
     detail::RootTask root_;
     StepTable steps_;
     Turn* turn_ = nullptr;

@@ -252,6 +252,14 @@ void Engine::give_up(std::string sentence) {
 }
 
 // A difference to the history, if this is one, shows when the end is compared.
+std::string_view Engine::keep(std::string_view text) {
+    if (!texts_) {
+        texts_ = std::make_unique<std::set<std::string, std::less<>>>();
+    }
+    const auto found = texts_->find(text);
+    return found != texts_->end() ? *found : *texts_->emplace(text).first;
+}
+
 void Engine::refuse(std::string sentence) {
     record_dropped();
     if (!spoiled()) {

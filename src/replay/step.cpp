@@ -1,9 +1,13 @@
+#include <durable/option_text.hpp>
 #include <durable/step.hpp>
 #include <durable/task.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,6 +32,17 @@ thread_local Demolition demolition;
 constexpr std::uint32_t deepest_demolition = 2 * max_task_depth;
 
 } // namespace
+
+std::string_view keep_text(std::string_view text) {
+    if (current_queue != nullptr) {
+        return current_queue->engine().keep(text);
+    }
+    // Options made beforehand, for all orchestrations: few, and nobody knows how long they live.
+    static std::mutex mutex;
+    static auto& kept = *new std::set<std::string, std::less<>>; // NOLINT: also after main()
+    const std::scoped_lock lock{mutex};
+    return *kept.emplace(text).first;
+}
 
 RunQueue::RunQueue(Engine& engine) noexcept
     : engine_{engine}, outer_{std::exchange(current_queue, this)} {}

@@ -299,8 +299,6 @@ void Engine::compensate_with(const StepRequest& request, const CallOptions& opti
     }
     rare().compensations.push_back({.name = std::string{request.name},
                                     .input = std::string{request.input},
-                                    .tag = std::string{options.tag},
-                                    .session = std::string{options.session},
                                     .options = options,
                                     .where = request.where});
 }

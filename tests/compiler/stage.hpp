@@ -127,6 +127,7 @@ class Stage final : public detail::Engine {
     }
     detail::Slot* continue_as_new(const detail::StepRequest&) override { return nullptr; }
     void refuse(std::string) override {}
+    std::string_view keep(std::string_view text) override { return text; }
     std::string start_detached(const detail::StepRequest&) override { return {}; }
     void release(detail::Slot*) noexcept override {}
     void compensate_with(const detail::StepRequest&, const CallOptions&) override {}

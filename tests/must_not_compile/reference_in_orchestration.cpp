@@ -1,5 +1,5 @@
 // The caller's string is gone when the orchestration goes on after its first wait.
-// expect alone: an orchestration takes its context and its input by value
+// expect alone: takes its context and its input by value
 
 #include "contracts.hpp"
 
