@@ -5,10 +5,27 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 
 #include <sqlite3.h>
 
 namespace durable::sqlite {
+
+namespace {
+
+// SQLite alone says the same of a missing directory and of a missing permission.
+Error why_not_opened(sqlite3* db, int code, const std::string& path) {
+    if (db == nullptr) {
+        return to_error(code, sqlite3_errstr(code), path);
+    }
+    std::string said = sqlite3_errmsg(db);
+    if (const int system = sqlite3_system_errno(db); system != 0) {
+        said += ": " + std::generic_category().message(system);
+    }
+    return to_error(sqlite3_extended_errcode(db), said, path);
+}
+
+} // namespace
 
 void Connection::Finalizer::operator()(sqlite3_stmt* statement) const noexcept {
     sqlite3_finalize(statement);
@@ -43,9 +60,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path,
     std::unique_ptr<Connection> made{
         new Connection{db, path, options.busy_timeout, std::move(log_vfs)}};
     if (code != SQLITE_OK) {
-        return std::unexpected{to_error(db == nullptr ? code : sqlite3_extended_errcode(db),
-                                        db == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(db),
-                                        path)};
+        return std::unexpected{why_not_opened(db, code, path)};
     }
     // SQLite opens such a file for reading, and only a write would tell.
     if (sqlite3_db_readonly(db, "main") == 1) {

@@ -19,9 +19,14 @@ class ForeignWatch {
     // Half of what a waiter may be late.
     static constexpr std::chrono::milliseconds interval{20};
 
+    // Sleeps for so long, or until it is asked to stop.
+    using Pause = std::function<void(const std::stop_token&, std::chrono::milliseconds)>;
+
     // `look` answers false when there is no more reason to.
-    explicit ForeignWatch(std::function<bool()> look)
-        : look_{std::move(look)}, thread_{[this](const std::stop_token& stop) { run(stop); }} {}
+    explicit ForeignWatch(std::function<bool()> look, Pause pause = sleep)
+        : look_{std::move(look)},
+          pause_{std::move(pause)},
+          thread_{[this](const std::stop_token& stop) { run(stop); }} {}
 
     // There is a reason to look, within the interval.
     void begin() {
@@ -36,10 +41,19 @@ class ForeignWatch {
     }
 
  private:
+    static void sleep(const std::stop_token& stop, std::chrono::milliseconds time) {
+        std::mutex mutex;
+        std::condition_variable_any stopped;
+        std::unique_lock lock{mutex};
+        (void)stopped.wait_for(lock, stop, time, [] { return false; });
+    }
+
     void run(const std::stop_token& stop) {
         std::unique_lock lock{mutex_};
         while (wake_.wait(lock, stop, [this] { return watching_; }) && !stop.stop_requested()) {
-            (void)wake_.wait_for(lock, stop, interval, [] { return false; });
+            lock.unlock();
+            pause_(stop, interval);
+            lock.lock();
             watching_ = false; // begin() may say otherwise while we look
             lock.unlock();
             const auto wanted = look_();
@@ -49,6 +63,7 @@ class ForeignWatch {
     }
 
     const std::function<bool()> look_;
+    const Pause pause_;
     std::mutex mutex_;
     std::condition_variable_any wake_;
     bool watching_ = false;

@@ -41,6 +41,27 @@ InstanceRow read_row(const Query& row) {
     " execution_id, status, pinned, revision, place, head_seq, token, lease, until,"               \
     " hidden_until_at, past FROM instances"
 
+// What `update` writes first, and what the end of a turn adds.
+#define DURABLE_PLACE_COLUMNS                                                                      \
+    "UPDATE instances SET place = ?2, head_seq = ?3, token = ?4, lease = ?5, until = ?6,"          \
+    " hidden_until_at = ?7"
+#define DURABLE_TURN_COLUMNS                                                                       \
+    DURABLE_PLACE_COLUMNS ", updated_at = ?8, execution_id = ?9, revision = ?10, past = 1"
+
+template <class... More>
+void update(Connection& db, const char* sql, const InstanceRow& row, const More&... more) {
+    run(db,
+        sql,
+        row.id,
+        row.place,
+        row.head_seq,
+        row.token,
+        row.lease,
+        row.until,
+        row.hidden_until,
+        more...);
+}
+
 } // namespace
 
 std::optional<InstanceRow> find_instance(Connection& db, std::string_view instance) {
@@ -79,60 +100,33 @@ void insert_instance(Connection& db, const InstanceRow& row) {
 }
 
 void save_place(Connection& db, const InstanceRow& row) {
-    run(db,
-        "UPDATE instances SET place = ?2, head_seq = ?3, token = ?4, lease = ?5, until = ?6,"
-        " hidden_until_at = ?7 WHERE id = ?1",
-        row.id,
-        row.place,
-        row.head_seq,
-        row.token,
-        row.lease,
-        row.until,
-        row.hidden_until);
+    update(db, DURABLE_PLACE_COLUMNS " WHERE id = ?1", row);
 }
 
 void save_turn(Connection& db, const InstanceRow& row) {
-    run(db,
-        "UPDATE instances SET place = ?2, head_seq = ?3, token = ?4, lease = ?5, until = ?6,"
-        " hidden_until_at = ?7, updated_at = ?8, execution_id = ?9, revision = ?10, past = 1"
-        " WHERE id = ?1",
-        row.id,
-        row.place,
-        row.head_seq,
-        row.token,
-        row.lease,
-        row.until,
-        row.hidden_until,
-        row.updated_at,
-        row.execution_id,
-        row.revision);
+    update(db,
+           DURABLE_TURN_COLUMNS " WHERE id = ?1",
+           row,
+           row.updated_at,
+           row.execution_id,
+           row.revision);
 }
 
 void save_all(Connection& db, const InstanceRow& row) {
-    const auto number = row.number == 0 ? std::nullopt : std::optional{row.number};
-    run(db,
-        "UPDATE instances SET place = ?2, head_seq = ?3, token = ?4, lease = ?5, until = ?6,"
-        " hidden_until_at = ?7, updated_at = ?8, execution_id = ?9, revision = ?10, number = ?11,"
-        " past = 1,"
-        " name = ?12, version = ?13, parent_id = ?14, created_at = ?15, status = ?16,"
-        " pinned = ?17 WHERE id = ?1",
-        row.id,
-        row.place,
-        row.head_seq,
-        row.token,
-        row.lease,
-        row.until,
-        row.hidden_until,
-        row.updated_at,
-        row.execution_id,
-        row.revision,
-        number,
-        row.name,
-        row.version,
-        row.parent_id,
-        row.created_at,
-        row.status,
-        row.pinned);
+    update(db,
+           DURABLE_TURN_COLUMNS ", number = ?11, name = ?12, version = ?13, parent_id = ?14,"
+                                " created_at = ?15, status = ?16, pinned = ?17 WHERE id = ?1",
+           row,
+           row.updated_at,
+           row.execution_id,
+           row.revision,
+           row.number == 0 ? std::nullopt : std::optional{row.number},
+           row.name,
+           row.version,
+           row.parent_id,
+           row.created_at,
+           row.status,
+           row.pinned);
 }
 
 void drop_if_unused(Transaction& tx, const InstanceRow& row) {

@@ -1,111 +1,15 @@
 #include "providers/sqlite/sqlite_provider.hpp"
 
-#include "base/process.hpp"
 #include "base/try.hpp"
 #include "providers/ledger/queueing.hpp"
 #include "providers/sqlite/activities.hpp"
 #include "providers/sqlite/reading.hpp"
-#include "providers/sqlite/schema.hpp"
 
 #include <utility>
 
 namespace durable::sqlite {
 
 using ledger::failed;
-
-namespace {
-
-constexpr std::string_view memory_path = ":memory:";
-
-// Whoever held a lease before the machine was restarted is gone, and the clock that measured it
-// began anew.
-void end_leases_of_earlier_boots(Connection& db, const std::string& boot) {
-    db.execute("BEGIN IMMEDIATE");
-    const auto same = find_integer(db, "SELECT 1 FROM store WHERE boot = ?1", boot).has_value();
-    if (!same) {
-        constexpr auto past = SteadyInstant::min();
-        run(db, "UPDATE instances SET until = ?1 WHERE place = 3", past);
-        run(db, "UPDATE work SET until = ?1 WHERE state = 2", past);
-        run(db, "UPDATE sessions SET until = ?1, active = ?1", past);
-        run(db, "UPDATE store SET boot = ?1", boot);
-    }
-    db.execute("COMMIT");
-}
-
-Result<> set_up(Connection& db, const std::string& boot) {
-    DURABLE_TRY(migrate(db));
-    db.execute("PRAGMA synchronous = NORMAL"); // syncs are LogSync's
-    db.execute("PRAGMA temp_store = MEMORY");
-    db.execute("PRAGMA cache_size = -65536");
-    db.checkpoint_every(4000);
-    end_leases_of_earlier_boots(db, boot);
-    if (auto error = db.take_error()) {
-        return std::unexpected{*std::move(error)};
-    }
-    return {};
-}
-
-Result<std::unique_ptr<LogSync>> open_log_sync(const std::string& path, const Options& options) {
-    DURABLE_TRY_ASSIGN(
-        auto observer,
-        Connection::open(path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout}));
-    (void)store_version(*observer); // opens the log
-    auto made = std::make_unique<LogSync>(std::move(observer));
-    DURABLE_TRY(made->ensure(std::nullopt));
-    return made;
-}
-
-} // namespace
-
-Result<std::shared_ptr<Provider>> open(const std::string& path, Options options) {
-    return SqliteProvider::open(path, std::move(options));
-}
-
-Result<std::shared_ptr<SqliteProvider>>
-SqliteProvider::open(const std::string& path, Options options, Machine machine) {
-    constexpr std::string_view operation = "open";
-    if (path.empty()) {
-        return fail(ErrorCode::invalid_argument, "the path is empty", std::string{operation});
-    }
-    if (options.unstarted_message_ttl < Duration::zero()) {
-        return fail(ErrorCode::invalid_argument,
-                    "sqlite::Options::unstarted_message_ttl must not be negative",
-                    std::string{operation});
-    }
-    const auto boot = machine.boot_id ? *machine.boot_id : boot_id();
-    if (boot.empty() && path != memory_path) {
-        return fail(ErrorCode::storage_failed,
-                    "the system does not tell when it was started, so leases cannot be kept: "
-                    "/proc/sys/kernel/random/boot_id is not there",
-                    std::string{operation});
-    }
-    if (!options.clock) {
-        options.clock = system_clock();
-    }
-    auto connection = Connection::open(
-        path,
-        {.vfs = options.vfs, .busy_timeout = options.busy_timeout, .create = true, .writes = true});
-    if (!connection) {
-        return failed(std::move(connection).error(), operation);
-    }
-    if (auto ready = set_up(**connection, boot); !ready) {
-        return failed(std::move(ready).error(), operation);
-    }
-    std::unique_ptr<LogSync> log_sync;
-    if (options.synchronous == Synchronous::full && path != memory_path) {
-        auto opened = open_log_sync(path, options);
-        if (!opened) {
-            return failed(std::move(opened).error(), operation);
-        }
-        log_sync = *std::move(opened);
-    }
-    return std::make_shared<SqliteProvider>(*std::move(connection),
-                                            std::move(log_sync),
-                                            path,
-                                            options,
-                                            machine.random ? std::move(machine.random)
-                                                           : system_random());
-}
 
 SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
                                std::unique_ptr<LogSync> log_sync,
@@ -114,18 +18,20 @@ SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
                                std::shared_ptr<Random> random)
     : in_memory_{path == memory_path},
       options_{options},
+      log_sync_{std::move(log_sync)},
       waiting_{options.clock,
                [this] {
                    if (foreign_) {
                        foreign_->begin();
                    }
                }},
-      writer_{std::move(connection), options.clock, std::move(random), options, waiting_},
-      readers_{path, options},
-      log_sync_{std::move(log_sync)} {
-    if (log_sync_) {
-        log_sync_->learn_versions_from([this] { return writer_.committed_version(); });
-    }
+      writer_{std::move(connection),
+              options.clock,
+              std::move(random),
+              options,
+              waiting_,
+              log_sync_.get()},
+      readers_{path, options} {
     if (!in_memory_) {
         // One has read before, should the file be deleted underneath.
         (void)readers_.use([](Connection& db) { (void)store_version(db); });
@@ -184,21 +90,11 @@ Result<> SqliteProvider::ensure_durable(StoreVersion version) {
 
 Result<>
 SqliteProvider::carry_out(std::string_view operation, Telling telling, Writer::Change change) {
-    StoreVersion made; // stays empty when the version does not tell that something changed
-    auto done = writer_.apply([&](Transaction& tx) {
-        const auto before = tx.counters.version();
-        auto changed = change(tx);
-        const auto after = tx.counters.version();
-        made = after == before ? std::nullopt : std::optional{after};
-        return changed;
-    });
-    if (done && telling == Telling::once_durable) {
-        done = ensure_durable(made);
-    } else if (done && log_sync_) {
-        foreign_->begin();
-    }
-    if (!done) {
+    if (auto done = writer_.apply(std::move(change), Writer::Kind::makes, telling); !done) {
         return failed(std::move(done).error(), operation);
+    }
+    if (log_sync_ && telling == Telling::at_once) {
+        foreign_->begin();
     }
     return {};
 }
@@ -226,7 +122,8 @@ Result<Look<TurnOffer>> SqliteProvider::try_fetch(const FetchOrchestration& requ
             seen.due = seen.offer ? std::nullopt : tx.outlook.turns.wait(tx.now);
             return {};
         },
-        Writer::Kind::takes));
+        Writer::Kind::takes,
+        Telling::at_once));
     return seen;
 }
 
@@ -354,7 +251,8 @@ Result<Look<SqliteProvider::Lease>> SqliteProvider::try_fetch(const FetchWork& r
             seen.due = seen.offer ? std::nullopt : tx.outlook.work.wait(tx.now);
             return {};
         },
-        Writer::Kind::takes));
+        Writer::Kind::takes,
+        Telling::at_once));
     return seen;
 }
 

@@ -26,6 +26,8 @@
 
 namespace durable::sqlite {
 
+inline constexpr std::string_view memory_path = ":memory:"; // a store without a file
+
 // What tests replace.
 struct Machine {
     std::shared_ptr<Random> random;     // nullptr: the machine's
@@ -135,11 +137,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     }
 
  private:
-    // When the caller is told.
-    enum class Telling : std::uint8_t {
-        once_durable, // when the disk has it, as far as the store promises
-        at_once,      // others will wait for the disk before anything that depends on it gets out
-    };
+    using Telling = Writer::Telling;
 
     [[nodiscard]] Result<>
     carry_out(std::string_view operation, Telling telling, Writer::Change change);
@@ -168,12 +166,12 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
 
     const bool in_memory_;
     const Options options_;
+    const std::unique_ptr<LogSync> log_sync_; // nullptr: no promise needs one
     Waiting waiting_;
     Writer writer_;
     Readers readers_;
-    const std::unique_ptr<LogSync> log_sync_; // nullptr: no promise needs one
-    std::int64_t foreign_version_ = 0;        // of the thread that watches
-    std::optional<ForeignWatch> foreign_;     // last: its thread uses everything above
+    std::int64_t foreign_version_ = 0;    // of the thread that watches
+    std::optional<ForeignWatch> foreign_; // last: its thread uses everything above
 };
 
 } // namespace durable::sqlite

@@ -85,13 +85,18 @@ Place place_of(Transaction& tx, const InstanceRow& row, bool live_lease, bool hi
 } // namespace
 
 void add_message(Transaction& tx, const ledger::NewMessage& message) {
-    const auto known = find_instance(tx.db, message.instance);
-    auto row = known ? *known : new_instance(tx, message.instance);
-    add_message(tx, message, row);
+    auto known = find_instance(tx.db, message.instance);
     if (!known) {
-        insert_instance(tx.db, row);
-    } else if (row.place != known->place || row.head_seq != known->head_seq) {
-        save_place(tx.db, row);
+        auto made = new_instance(tx, message.instance);
+        add_message(tx, message, made);
+        insert_instance(tx.db, made);
+        return;
+    }
+    const auto place = known->place;
+    const auto head_seq = known->head_seq;
+    add_message(tx, message, *known);
+    if (known->place != place || known->head_seq != head_seq) {
+        save_place(tx.db, *known);
     }
 }
 

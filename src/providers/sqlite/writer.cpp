@@ -23,31 +23,38 @@ Writer::Writer(std::unique_ptr<Connection> connection,
                std::shared_ptr<Clock> clock,
                std::shared_ptr<Random> random,
                const Options& options,
-               Companion& companion)
+               Companion& companion,
+               LogSync* log_sync)
     : clock_{std::move(clock)},
       random_{std::move(random)},
       options_{options},
       companion_{companion},
+      log_sync_{log_sync},
       connection_{std::move(connection)} {}
 
 Writer::~Writer() = default;
 
-Result<> Writer::apply(Change change, Kind kind) {
-    Job job{.change = std::move(change), .kind = kind};
+Result<> Writer::apply(Change change, Kind kind, Telling telling) {
+    Job job{.change = std::move(change), .kind = kind, .telling = telling};
     bool follows = false;
     {
         const std::scoped_lock lock{queue_mutex_};
         waiting_.push_back(&job);
         follows = std::exchange(busy_, true);
     }
-    if (follows) {
-        std::unique_lock lock{job.mutex};
-        job.turned.wait(lock, [&] { return job.done || job.leads; });
-        if (job.done) {
-            return std::move(job.result);
+    if (!follows || (job.waiter.ticket.wait() == Ticket::Call::lead && !job.committed)) {
+        lead(job);
+    }
+    return finish(job);
+}
+
+Result<> Writer::finish(Job& job) {
+    if (job.committed) {
+        job.result = log_sync_->finish(job.waiter);
+        if (!job.result) {
+            give_up(job.result.error());
         }
     }
-    lead(job);
     return std::move(job.result);
 }
 
@@ -72,13 +79,7 @@ void Writer::lead(Job& own) {
             }
         }
         run_batch(batch);
-        for (auto* job : batch) {
-            if (job != &own) {
-                const std::scoped_lock lock{job->mutex};
-                job->done = true;
-                job->turned.notify_one();
-            }
-        }
+        answer(batch, own);
     }
     Job* next = nullptr;
     {
@@ -87,9 +88,28 @@ void Writer::lead(Job& own) {
         next = busy_ ? waiting_.front() : nullptr;
     }
     if (next != nullptr) { // nobody but us could end it
-        const std::scoped_lock lock{next->mutex};
-        next->leads = true;
-        next->turned.notify_one();
+        next->waiter.ticket.call(Ticket::Call::lead);
+    }
+}
+
+// Those who wait for the disk sleep on: the sync will wake them.
+void Writer::answer(const std::vector<Job*>& batch, const Job& own) {
+    std::vector<LogSync::Waiter*> for_the_disk;
+    std::vector<Job*> done;
+    for (auto* job : batch) {
+        if (log_sync_ != nullptr && job->result && job->telling == Telling::once_durable) {
+            job->committed = true;
+            job->waiter.occupied = job == &own;
+            for_the_disk.push_back(&job->waiter);
+        } else if (job != &own) {
+            done.push_back(job);
+        }
+    }
+    if (!for_the_disk.empty()) {
+        log_sync_->add(for_the_disk); // first: the disk takes longest
+    }
+    for (auto* job : done) {
+        job->waiter.ticket.call(Ticket::Call::done);
     }
 }
 
@@ -177,7 +197,9 @@ std::optional<Error> Writer::commit(Transaction& tx) {
     }
     known_ =
         Known{.data_version = db.data_version(), .counters = tx.counters, .outlook = tx.outlook};
-    committed_version_ = tx.counters.version();
+    if (log_sync_ != nullptr) {
+        log_sync_->note_commit(tx.counters.version());
+    }
     ++transactions_;
     return std::nullopt;
 }
@@ -201,7 +223,11 @@ bool Writer::run_job(Job& job, Transaction& tx, bool savepoint) {
     if (savepoint) {
         run(db, "SAVEPOINT call");
     }
+    const auto version = tx.counters.version();
     job.result = job.change(tx);
+    // Unknown when the version does not tell that something changed.
+    job.waiter.version =
+        tx.counters.version() == version ? std::nullopt : std::optional{tx.counters.version()};
     if (db.failed()) {
         return true; // the whole batch is undone, in its place
     }

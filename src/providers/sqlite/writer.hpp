@@ -1,7 +1,8 @@
 // Writer: the one connection that changes the store, fed by all callers at once.
 //
 // Whoever finds nobody at work takes everything that waits and makes one transaction of it. Calls
-// that arrive meanwhile wait for the next one. A single caller pays no hand-over between threads.
+// that arrive meanwhile wait for the next one. A single caller pays no hand-over between threads,
+// and whoever waits for the disk as well is woken once, by the sync.
 // A refused call is undone alone: one that was refused after it had changed something, which only
 // misuse brings about, makes the transaction be run again, with a savepoint for each call.
 
@@ -11,6 +12,7 @@
 #include "base/random.hpp"
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/log_reserve.hpp"
+#include "providers/sqlite/log_sync.hpp"
 #include "providers/sqlite/transaction.hpp"
 
 #include <durable/result.hpp>
@@ -18,7 +20,6 @@
 #include <durable/time.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -35,6 +36,11 @@ class Writer {
     using Change = std::function<Result<>(Transaction&)>;
     // Whether it makes work or takes it: those who take come last in their transaction.
     enum class Kind : std::uint8_t { makes, takes };
+    // When the caller is told.
+    enum class Telling : std::uint8_t {
+        at_once,      // others will wait for the disk before anything that depends on it gets out
+        once_durable, // when the disk has it, as far as the store promises
+    };
 
     // Whoever wants to add something to transactions and hear of them, from the thread that makes
     // them; one at a time.
@@ -50,21 +56,20 @@ class Writer {
         virtual void undone() = 0;                    // what before_commit added, too
     };
 
+    // `log_sync` may be nullptr: no promise needs it.
     Writer(std::unique_ptr<Connection> connection,
            std::shared_ptr<Clock> clock,
            std::shared_ptr<Random> random,
            const Options& options,
-           Companion& companion);
+           Companion& companion,
+           LogSync* log_sync);
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
     ~Writer();
 
-    // Runs the change in a transaction and returns when that is committed, though not yet on the
-    // disk. An error of the change undoes it alone.
-    [[nodiscard]] Result<> apply(Change change, Kind kind = Kind::makes);
-
-    // Counters::version of the last commit.
-    [[nodiscard]] std::uint64_t committed_version() const noexcept { return committed_version_; }
+    // Runs the change in a transaction and returns when that is committed, and on the disk if it is
+    // told then. An error of the change undoes it alone.
+    [[nodiscard]] Result<> apply(Change change, Kind kind, Telling telling);
 
     // How many transactions were committed.
     [[nodiscard]] std::uint64_t transactions() const noexcept { return transactions_; }
@@ -83,12 +88,10 @@ class Writer {
     struct Job {
         Change change;
         Kind kind = Kind::makes;
+        Telling telling = Telling::at_once;
         Result<> result{};
-
-        std::mutex mutex; // its own: those who are woken do not queue up behind each other
-        std::condition_variable turned;
-        bool done = false;  // guarded by mutex
-        bool leads = false; // likewise: its caller's turn
+        bool committed = false; // and waits for the disk
+        LogSync::Waiter waiter{};
     };
     // What is true as long as nobody else has changed the file.
     struct Known {
@@ -98,6 +101,8 @@ class Writer {
     };
 
     void lead(Job& own);
+    void answer(const std::vector<Job*>& batch, const Job& own);
+    [[nodiscard]] Result<> finish(Job& job) DURABLE_EXCLUDES(connection_mutex_);
     void run_batch(const std::vector<Job*>& batch) DURABLE_EXCLUDES(connection_mutex_);
     [[nodiscard]] std::optional<Error> attempt(const std::vector<Job*>& batch, News& news)
         DURABLE_REQUIRES(connection_mutex_);
@@ -114,12 +119,12 @@ class Writer {
     const std::shared_ptr<Random> random_;
     const Options options_;
     Companion& companion_;
+    LogSync* const log_sync_;
 
     std::mutex queue_mutex_;
     std::vector<Job*> waiting_;
     bool busy_ = false;
 
-    std::atomic<std::uint64_t> committed_version_ = 0;
     std::atomic<std::uint64_t> transactions_ = 0;
     Mutex connection_mutex_;
     const std::unique_ptr<Connection> connection_ DURABLE_GUARDED_BY(connection_mutex_);

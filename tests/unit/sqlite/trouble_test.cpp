@@ -24,6 +24,7 @@ TEST_F(SqliteTrouble, ADirectoryThatIsNotThereIsNamed) {
     ASSERT_FALSE(opened);
     expect_error(opened.error(), ErrorCode::storage_failed, path);
     expect_error(opened.error(), ErrorCode::storage_failed, "cannot be opened");
+    expect_error(opened.error(), ErrorCode::storage_failed, "No such file or directory");
 }
 
 TEST_F(SqliteTrouble, AnEmptyPathIsRefused) {

@@ -1,0 +1,107 @@
+// Opening a store: its file, its schema, and what an earlier run of the machine has left in it.
+
+#include "base/process.hpp"
+#include "base/try.hpp"
+#include "providers/ledger/queueing.hpp"
+#include "providers/sqlite/schema.hpp"
+#include "providers/sqlite/sqlite_provider.hpp"
+
+#include <utility>
+
+namespace durable::sqlite {
+
+using ledger::failed;
+
+namespace {
+
+// Whoever held a lease before the machine was restarted is gone, and the clock that measured it
+// began anew.
+void end_leases_of_earlier_boots(Connection& db, const std::string& boot) {
+    db.execute("BEGIN IMMEDIATE");
+    const auto same = find_integer(db, "SELECT 1 FROM store WHERE boot = ?1", boot).has_value();
+    if (!same) {
+        constexpr auto past = SteadyInstant::min();
+        run(db, "UPDATE instances SET until = ?1 WHERE place = 3", past);
+        run(db, "UPDATE work SET until = ?1 WHERE state = 2", past);
+        run(db, "UPDATE sessions SET until = ?1, active = ?1", past);
+        run(db, "UPDATE store SET boot = ?1", boot);
+    }
+    db.execute("COMMIT");
+}
+
+Result<> set_up(Connection& db, const std::string& boot) {
+    DURABLE_TRY(migrate(db));
+    db.execute("PRAGMA synchronous = NORMAL"); // syncs are LogSync's
+    db.execute("PRAGMA temp_store = MEMORY");
+    db.execute("PRAGMA cache_size = -65536");
+    db.checkpoint_every(4000);
+    end_leases_of_earlier_boots(db, boot);
+    if (auto error = db.take_error()) {
+        return std::unexpected{*std::move(error)};
+    }
+    return {};
+}
+
+Result<std::unique_ptr<LogSync>> open_log_sync(const std::string& path, const Options& options) {
+    DURABLE_TRY_ASSIGN(
+        auto observer,
+        Connection::open(path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout}));
+    (void)store_version(*observer); // opens the log
+    auto made = std::make_unique<LogSync>(std::move(observer));
+    DURABLE_TRY(made->ensure(std::nullopt));
+    return made;
+}
+
+} // namespace
+
+Result<std::shared_ptr<Provider>> open(const std::string& path, Options options) {
+    return SqliteProvider::open(path, std::move(options));
+}
+
+Result<std::shared_ptr<SqliteProvider>>
+SqliteProvider::open(const std::string& path, Options options, Machine machine) {
+    constexpr std::string_view operation = "open";
+    if (path.empty()) {
+        return fail(ErrorCode::invalid_argument, "the path is empty", std::string{operation});
+    }
+    if (options.unstarted_message_ttl < Duration::zero()) {
+        return fail(ErrorCode::invalid_argument,
+                    "sqlite::Options::unstarted_message_ttl must not be negative",
+                    std::string{operation});
+    }
+    const auto boot = machine.boot_id ? *machine.boot_id : boot_id();
+    if (boot.empty() && path != memory_path) {
+        return fail(ErrorCode::storage_failed,
+                    "the system does not tell when it was started, so leases cannot be kept: "
+                    "/proc/sys/kernel/random/boot_id is not there",
+                    std::string{operation});
+    }
+    if (!options.clock) {
+        options.clock = system_clock();
+    }
+    auto connection = Connection::open(
+        path,
+        {.vfs = options.vfs, .busy_timeout = options.busy_timeout, .create = true, .writes = true});
+    if (!connection) {
+        return failed(std::move(connection).error(), operation);
+    }
+    if (auto ready = set_up(**connection, boot); !ready) {
+        return failed(std::move(ready).error(), operation);
+    }
+    std::unique_ptr<LogSync> log_sync;
+    if (options.synchronous == Synchronous::full && path != memory_path) {
+        auto opened = open_log_sync(path, options);
+        if (!opened) {
+            return failed(std::move(opened).error(), operation);
+        }
+        log_sync = *std::move(opened);
+    }
+    return std::make_shared<SqliteProvider>(*std::move(connection),
+                                            std::move(log_sync),
+                                            path,
+                                            options,
+                                            machine.random ? std::move(machine.random)
+                                                           : system_random());
+}
+
+} // namespace durable::sqlite
