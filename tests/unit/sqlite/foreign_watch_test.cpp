@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -83,6 +84,7 @@ class OtherProcess {
     explicit OtherProcess(const std::function<bool(int)>& serve) {
         EXPECT_EQ(::pipe(orders_.data()), 0);
         EXPECT_EQ(::pipe(answers_.data()), 0);
+        (void)std::fflush(nullptr); // what is still to be written is not written twice
         pid_ = ::fork();
         if (pid_ == 0) {
             ::close(orders_[1]);
