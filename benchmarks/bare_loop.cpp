@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -35,10 +37,12 @@ Database open(const std::string& file) {
     const auto code = sqlite3_open(file.c_str(), &db);
     Database opened{db};
     must(db, code == SQLITE_OK);
+    must(db, sqlite3_busy_timeout(db, 60'000) == SQLITE_OK);
     must(db,
          sqlite3_exec(db,
                       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                      "INSERT INTO instances (id, instance_id, place) VALUES (1, 'bare', 4)",
+                      "INSERT OR IGNORE INTO instances (id, instance_id, place)"
+                      " VALUES (1, 'bare', 4)",
                       nullptr,
                       nullptr,
                       nullptr) == SQLITE_OK);
@@ -62,9 +66,8 @@ std::int64_t run(sqlite3* db, const Statement& statement) {
     return found;
 }
 
-} // namespace
-
-double messages_per_second(const std::string& file, std::chrono::seconds time) {
+// How many it made.
+std::uint64_t queue_messages(const std::string& file, Steady::time_point end) {
     const auto database = open(file);
     auto* db = database.get();
     const auto begin = prepare(db, "BEGIN IMMEDIATE");
@@ -77,9 +80,8 @@ double messages_per_second(const std::string& file, std::chrono::seconds time) {
     const auto commit = prepare(db, "COMMIT");
     constexpr std::string_view item =
         R"({"ExternalRaised":{"instance":"bare","name":"go","data":"1"}})";
-    const auto started = Steady::now();
     std::uint64_t made = 0;
-    while (Steady::now() - started < time) {
+    while (Steady::now() < end) {
         run(db, begin);
         const auto seq = run(db, next);
         sqlite3_bind_int64(insert.get(), 1, seq);
@@ -92,8 +94,22 @@ double messages_per_second(const std::string& file, std::chrono::seconds time) {
         run(db, commit);
         ++made;
     }
-    return static_cast<double>(made) /
-           std::chrono::duration<double>(Steady::now() - started).count();
+    return made;
+}
+
+} // namespace
+
+double
+messages_per_second(const std::string& file, std::size_t callers, std::chrono::seconds time) {
+    std::atomic<std::uint64_t> made = 0;
+    const auto begin = Steady::now();
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t caller = 0; caller < callers; ++caller) {
+            threads.emplace_back([&] { made += queue_messages(file, begin + time); });
+        }
+    }
+    return static_cast<double>(made) / std::chrono::duration<double>(Steady::now() - begin).count();
 }
 
 double fdatasync_us(const std::string& file) {
