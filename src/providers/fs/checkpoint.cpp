@@ -82,23 +82,21 @@ CheckpointWriter::~CheckpointWriter() {
 Result<CheckpointWriter>
 CheckpointWriter::begin(Files& files, const std::string& directory, Lsn lsn) {
     CheckpointWriter writer{files, directory, lsn};
-    DURABLE_TRY_ASSIGN(writer.file_,
-                       to_result(files.open(writer.temporary_, OpenMode::write_or_create)));
-    DURABLE_TRY(to_result(writer.file_->truncate(0)));
+    DURABLE_TRY_ASSIGN(auto file, SteadyWriter::open(files, writer.temporary_));
+    writer.file_ = std::make_unique<SteadyWriter>(std::move(file));
     DURABLE_TRY(writer.write(frame_of("{\"checkpoint\":" + std::to_string(checkpoint_version) +
                                       ",\"lsn\":" + std::to_string(lsn) + "}")));
     return writer;
 }
 
 Result<> CheckpointWriter::write(std::string_view frames) {
-    DURABLE_TRY(to_result(write_at(*file_, frames, offset_)));
-    offset_ += frames.size();
-    return {};
+    return file_->write(frames);
 }
 
 Result<> CheckpointWriter::finish(std::uint64_t instances) {
     DURABLE_TRY(write(frame_of("{\"end\":true,\"instances\":" + std::to_string(instances) + "}")));
-    DURABLE_TRY(to_result(file_->sync()));
+    DURABLE_TRY(file_->sync());
+    bytes_ = file_->bytes();
     DURABLE_TRY(to_result(files_->rename(temporary_, checkpoint_path(directory_, lsn_))));
     file_.reset(); // from here on there is no temporary one to remove
     DURABLE_TRY(to_result(files_->sync_directory(directory_)));

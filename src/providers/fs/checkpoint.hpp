@@ -13,6 +13,7 @@
 #include "base/files.hpp"
 #include "providers/fs/journal_reader.hpp"
 #include "providers/fs/pack_file.hpp"
+#include "providers/fs/steady_writer.hpp"
 #include "providers/ledger/image.hpp"
 
 #include <durable/result.hpp>
@@ -37,7 +38,7 @@ class CheckpointWriter {
     ~CheckpointWriter(); // unless finished, nothing of it is left
 
     [[nodiscard]] Lsn lsn() const noexcept { return lsn_; }
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return offset_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return file_ ? file_->bytes() : bytes_; }
 
     // The frames of a Snapshot, in order.
     [[nodiscard]] Result<> write(std::string_view frames);
@@ -51,8 +52,8 @@ class CheckpointWriter {
     std::string directory_;
     Lsn lsn_;
     std::string temporary_;
-    std::unique_ptr<File> file_; // nullptr: finished, or moved away
-    std::uint64_t offset_ = 0;
+    std::unique_ptr<SteadyWriter> file_; // nullptr: finished, or moved away
+    std::uint64_t bytes_ = 0;            // when finished
 };
 
 // What a checkpoint holds, to be handed out piece by piece.

@@ -185,6 +185,9 @@ Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq gi
     }
     switch (what) {
     case Telling::turn_done:
+        journal_->nothing_comes(position);
+        return {};
+    case Telling::turn_passed:
     case Telling::work_done:
         return {};
     case Telling::turn_given:
@@ -192,6 +195,9 @@ Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq gi
     case Telling::work_given:
         DURABLE_TRY(journal_->ensure_durable(made_by(given)));
         return journal_->ensure_written(position);
+    case Telling::done_passed:
+        journal_->give_way(position);
+        break;
     case Telling::done:
     case Telling::state:
         break;

@@ -1,5 +1,6 @@
 #include "providers/fs/journal.hpp"
 
+#include "base/stay_awake.hpp"
 #include "base/try.hpp"
 #include "providers/fs/frame.hpp"
 #include "providers/fs/fs_error.hpp"
@@ -23,6 +24,11 @@ constexpr std::uint32_t over(std::uint32_t round) {
 }
 constexpr std::uint32_t to_be_led(std::uint32_t round) {
     return 2 * round - 1;
+}
+
+// Signed distance: the numbers may wrap.
+bool reached(std::uint32_t seen, std::uint32_t target) {
+    return static_cast<std::int32_t>(seen - target) >= 0;
 }
 
 void announce(FutexWord& word, std::uint32_t value) {
@@ -150,6 +156,25 @@ Result<> Journal::ensure_synced(Lsn lsn) {
     return {};
 }
 
+void Journal::give_way(Lsn lsn) {
+    constexpr int not_worth_it = 16;
+    if (options_.durability != Durability::power_loss || !writer_.joinable() || !may_stay_awake()) {
+        return;
+    }
+    if (not_worth_it_.load(std::memory_order_relaxed) > 0) {
+        not_worth_it_.fetch_sub(1, std::memory_order_relaxed);
+        return;
+    }
+    const auto over = [&] {
+        return syncing_.load(std::memory_order_acquire) || durable() >= lsn ||
+               nothing_came_.load(std::memory_order_acquire) > lsn;
+    };
+    const auto longest = options_.longest_courtesy;
+    if (!stay_awake_until(over, {.longest = longest, .others_run = longest})) {
+        not_worth_it_.store(not_worth_it, std::memory_order_relaxed);
+    }
+}
+
 // One sync by this thread. The caller has set syncing_.
 Result<> Journal::sync_round() {
     do {
@@ -237,9 +262,7 @@ Result<> Journal::wait_for_round(std::unique_lock<std::mutex>& lock, Lsn lsn) {
     }
     lock.unlock();
     auto& word = rounds_[round % 2];
-    // Signed distance: the numbers may wrap.
-    for (auto seen = word.load(std::memory_order_acquire);
-         static_cast<std::int32_t>(seen - target) < 0;
+    for (auto seen = word.load(std::memory_order_acquire); !reached(seen, target);
          seen = word.load(std::memory_order_acquire)) {
         sleep_while(word, seen);
     }
@@ -314,6 +337,11 @@ void Journal::run_writer(const std::stop_token& stop) {
                                          const std::scoped_lock lock{round_mutex_};
                                          writer_wake_.notify_one();
                                      }};
+    // Looks again and again while there is something to do: being woken by an append would cost
+    // whoever appends too much.
+    constexpr int looks_before_sleep = 40;
+    int quiet_looks = 0;
+    Lsn seen = last();
     std::unique_lock lock{round_mutex_};
     while (!stop.stop_requested() || handed_over_) {
         if (handed_over_) {
@@ -323,19 +351,22 @@ void Journal::run_writer(const std::stop_token& stop) {
             lock.lock();
             continue;
         }
-        if (durable() == last() || failure_) {
+        const Lsn unsynced = last();
+        const bool all_safe = durable() >= unsynced || failure_;
+        quiet_looks = all_safe && unsynced == std::exchange(seen, unsynced) ? quiet_looks + 1 : 0;
+        if (quiet_looks > looks_before_sleep) {
+            quiet_looks = 0;
             writer_asleep_.store(true);
             // An append between the check and the store has not seen us asleep.
-            if (durable() == last() || failure_) {
+            if (last() == unsynced) {
                 writer_wake_.wait(lock);
             }
             writer_asleep_.store(false);
             continue;
         }
-        const Lsn unsynced = last();
-        writer_wake_.wait_for(lock, options_.longest_unsynced);
+        writer_wake_.wait_for(lock, options_.longest_unsynced / 2);
         // Never waits for a round of somebody else: the next one may be handed over to this thread.
-        if (syncing_ || stop.stop_requested() || durable() >= unsynced) {
+        if (all_safe || syncing_ || stop.stop_requested() || durable() >= unsynced) {
             continue;
         }
         const bool sync = options_.durability == Durability::power_loss;

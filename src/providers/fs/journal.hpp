@@ -47,6 +47,7 @@ struct JournalOptions {
     bool writer_thread = true;
     std::chrono::milliseconds longest_unsynced{5};
     std::uint64_t longest_record = longest_json;
+    std::chrono::microseconds longest_courtesy{400}; // see give_way
     Segments::Sizes segment_sizes;
 };
 
@@ -86,6 +87,12 @@ class Journal {
     [[nodiscard]] Result<> ensure_synced(Lsn lsn);
     // Survives a process crash.
     [[nodiscard]] Result<> ensure_written(Lsn lsn);
+
+    // Whoever appended something and called another thread that goes on with it gives way before it
+    // asks for durability: what comes of it needs a sync as well, and one can serve both. Waits
+    // awake until that sync begins, or the other tells that nothing comes that needs one; not long.
+    void give_way(Lsn lsn);
+    void nothing_comes(Lsn lsn) noexcept { nothing_came_.store(lsn, std::memory_order_release); }
 
     [[nodiscard]] Lsn last() const noexcept { return last_.load(); }
     [[nodiscard]] Lsn durable() const noexcept { return durable_.load(std::memory_order_acquire); }
@@ -147,7 +154,7 @@ class Journal {
     // round wakes nobody who must wait for the next.
     mutable std::mutex round_mutex_;
     std::condition_variable writer_wake_;
-    bool syncing_ = false;               // guarded by round_mutex_, like all below
+    std::atomic<bool> syncing_{false};   // set under round_mutex_, like all below
     bool handed_over_ = false;           // the writer thread is to lead the next round
     std::uint32_t round_ = 0;            // the one in progress, or the last
     Lsn round_covers_ = 0;               // what the round in progress will make durable
@@ -156,6 +163,8 @@ class Journal {
     std::array<FutexWord, 2> rounds_{};
     std::atomic<bool> failed_{false};
     std::atomic<bool> writer_asleep_{false};
+    std::atomic<Lsn> nothing_came_{0}; // of this record, or any before it
+    std::atomic<int> not_worth_it_{0}; // so many times nobody gives way
 
     std::jthread writer_; // last: stopped and joined before anything else goes
 };

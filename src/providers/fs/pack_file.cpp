@@ -185,21 +185,14 @@ PackWriter::~PackWriter() {
 Result<PackWriter>
 PackWriter::begin(Files& files, const std::string& directory, std::uint64_t number) {
     PackWriter writer{files, directory, number};
-    DURABLE_TRY_ASSIGN(writer.file_,
-                       to_result(files.open(writer.temporary_, OpenMode::write_or_create)));
-    DURABLE_TRY(to_result(writer.file_->truncate(0)));
-    DURABLE_TRY(writer.write(header_of(number)));
+    DURABLE_TRY_ASSIGN(auto file, SteadyWriter::open(files, writer.temporary_));
+    writer.file_ = std::make_unique<SteadyWriter>(std::move(file));
+    DURABLE_TRY(writer.file_->write(header_of(number)));
     return writer;
 }
 
-Result<> PackWriter::write(std::string_view bytes) {
-    DURABLE_TRY(to_result(write_at(*file_, bytes, offset_)));
-    offset_ += bytes.size();
-    return {};
-}
-
 Result<> PackWriter::add(std::string_view frames, std::vector<PackLine> lines) {
-    DURABLE_TRY(write(frames));
+    DURABLE_TRY(file_->write(frames));
     lines_.insert(
         lines_.end(), std::make_move_iterator(lines.begin()), std::make_move_iterator(lines.end()));
     return {};
@@ -207,24 +200,25 @@ Result<> PackWriter::add(std::string_view frames, std::vector<PackLine> lines) {
 
 Result<PackRecord> PackWriter::finish() {
     constexpr std::size_t piece = 1U << 16U;
-    const auto index_at = offset_;
+    const auto index_at = file_->bytes();
     std::string frames;
     for (const auto& line : lines_) {
         DURABLE_TRY(append_line(frames, line));
         if (frames.size() >= piece) {
-            DURABLE_TRY(write(frames));
+            DURABLE_TRY(file_->write(frames));
             frames.clear();
         }
     }
-    DURABLE_TRY(write(frames));
-    DURABLE_TRY(to_result(file_->sync()));
+    DURABLE_TRY(file_->write(frames));
+    DURABLE_TRY(file_->sync());
+    bytes_ = file_->bytes();
     DURABLE_TRY(to_result(files_->rename(temporary_, pack_path(directory_, number_))));
     file_.reset(); // from here on there is no temporary one to remove
     DURABLE_TRY(to_result(files_->sync_directory(directory_)));
     return PackRecord{.number = number_,
                       .instances = lines_.size(),
                       .index_at = index_at,
-                      .bytes = offset_,
+                      .bytes = bytes_,
                       .dead = {}};
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/files.hpp"
+#include "providers/fs/steady_writer.hpp"
 #include "providers/ledger/image.hpp"
 
 #include <durable/provider.hpp>
@@ -68,7 +69,7 @@ class PackWriter {
     PackWriter& operator=(PackWriter&&) = delete;
     ~PackWriter(); // unless finished, nothing of it is left
 
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return offset_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return file_ ? file_->bytes() : bytes_; }
     [[nodiscard]] std::uint64_t first_at() const noexcept { return first_at_; }
     [[nodiscard]] const std::vector<PackLine>& lines() const noexcept { return lines_; }
 
@@ -79,14 +80,13 @@ class PackWriter {
 
  private:
     PackWriter(Files& files, std::string directory, std::uint64_t number);
-    [[nodiscard]] Result<> write(std::string_view bytes);
 
     Files* files_;
     std::string directory_;
     std::uint64_t number_;
     std::string temporary_;
-    std::unique_ptr<File> file_; // nullptr: finished, or moved away
-    std::uint64_t offset_ = 0;
+    std::unique_ptr<SteadyWriter> file_; // nullptr: finished, or moved away
+    std::uint64_t bytes_ = 0;            // when finished
     std::uint64_t first_at_ = 0;
     std::vector<PackLine> lines_;
 };

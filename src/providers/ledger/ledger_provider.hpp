@@ -100,12 +100,14 @@ class LedgerProvider : public Provider, public ProviderAdmin {
  protected:
     // What is about to be told to somebody outside.
     enum class Telling : std::uint8_t {
-        turn_given, // an instance, to run its turn
-        turn_done,  // that a turn was committed or given back
-        work_given, // an activity, to run it
-        work_done,  // that an activity's end was noted, or that it was given back
-        done,       // that any other call was carried out
-        state,      // what is stored
+        turn_given,  // an instance, to run its turn
+        turn_done,   // that a turn was committed or given back
+        turn_passed, // the same, and somebody was called to run an activity
+        work_given,  // an activity, to run it
+        work_done,   // that an activity's end was noted, or that it was given back
+        done,        // that any other call was carried out
+        done_passed, // the same, and somebody was called to run a turn
+        state,       // what is stored
     };
 
     LedgerProvider(ledger::Options options,
@@ -151,6 +153,8 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     mutable Mutex mutex_;
     Ledger ledger_ DURABLE_GUARDED_BY(mutex_);
     Waiters waiters_ DURABLE_GUARDED_BY(mutex_);
+    std::atomic<bool> one_is_awake_{false}; // and waits for a turn
+    std::atomic<int> waits_to_sleep_{0};    // so many are not worth to stay awake for
 
  private:
     // Takes `step` through the mutex, again and again until all that it looks at is here. It
@@ -171,6 +175,11 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     auto wait_for(const Request& request);
     template <class Request>
     auto sleep_until(const Request& request, SteadyInstant deadline);
+    // Waits a little before sleep_until. Turns only: activities are waited for by many.
+    [[nodiscard]] Result<std::optional<TurnOffer>> wait_awake(const FetchOrchestration& request);
+    [[nodiscard]] static Result<std::optional<WorkOffer>> wait_awake(const durable::FetchWork&) {
+        return std::nullopt;
+    }
 
     [[nodiscard]] Result<std::optional<TurnOffer>> attempt(const FetchOrchestration& request)
         DURABLE_REQUIRES(mutex_);

@@ -14,6 +14,7 @@
 #include <durable/provider.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -55,9 +56,9 @@ class Sleeper {
 template <class Request>
 struct Seeker {
     const Request* request = nullptr;
-    Sleeper* asleep = nullptr; // nullptr: awake and looking
-    SteadyInstant wakes_at;    // by itself, while asleep
-    bool called = false;       // work was found for it
+    Sleeper* asleep = nullptr;       // nullptr: awake and looking
+    SteadyInstant wakes_at;          // by itself, while asleep
+    std::atomic<bool> called{false}; // work was found for it; set under the mutex
 };
 
 template <class Request>
@@ -93,6 +94,7 @@ class Seekers {
                 return;
             }
             best->called = true;
+            anybody_called_ = true;
             --uncalled_;
             if (best->asleep != nullptr) {
                 to_wake_.push_back(best->asleep);
@@ -121,12 +123,15 @@ class Seekers {
         });
     }
     [[nodiscard]] bool empty() const noexcept { return seekers_.empty(); }
+    // Somebody was called since the last flush.
+    [[nodiscard]] bool anybody_called() const noexcept { return anybody_called_; }
 
     void flush(const MutexLock& lock) {
         for (auto* sleeper : to_wake_) {
             sleeper->wake(lock);
         }
         to_wake_.clear();
+        anybody_called_ = false;
     }
 
  private:
@@ -139,6 +144,7 @@ class Seekers {
 
     std::vector<Seeker<Request>*> seekers_;
     std::size_t uncalled_ = 0;
+    bool anybody_called_ = false;
     std::vector<Sleeper*> to_wake_;
 };
 

@@ -438,6 +438,65 @@ TEST_F(JournalTest, WhatNobodyWaitsForIsSyncedSoon) {
     EXPECT_EQ(journal_->durable(), 1U);
 }
 
+// Here giving way would last for ever, and nobody syncs by itself.
+constexpr JournalOptions patient{.writer_thread = true,
+                                 .longest_unsynced = std::chrono::hours{1},
+                                 .longest_courtesy = std::chrono::hours{1}};
+
+TEST_F(JournalTest, OneSyncServesACauseAndItsEffect) {
+    open(patient);
+    ASSERT_TRUE(append("cause"));
+    const auto before = disk_.syncs();
+    {
+        const std::jthread first{[&] {
+            journal_->give_way(1);
+            EXPECT_TRUE(journal_->ensure_durable(1));
+        }};
+        ASSERT_TRUE(append("effect"));
+        ASSERT_TRUE(journal_->ensure_durable(2));
+    }
+    EXPECT_EQ(disk_.syncs(), before + 1);
+}
+
+TEST_F(JournalTest, NobodyGivesWayToAnEffectThatNeedsNoSync) {
+    open(patient);
+    ASSERT_TRUE(append("cause"));
+    ASSERT_TRUE(append("effect"));
+
+    journal_->nothing_comes(2);
+    journal_->give_way(1);
+    ASSERT_TRUE(journal_->ensure_durable(1));
+
+    EXPECT_EQ(journal_->durable(), 2U);
+}
+
+TEST_F(JournalTest, GivingWayInVainEndsByItself) {
+    auto options = patient;
+    options.longest_courtesy = std::chrono::microseconds{1};
+    open(options);
+    ASSERT_TRUE(append("cause"));
+
+    journal_->give_way(1);
+
+    EXPECT_EQ(journal_->durable(), 0U);
+    EXPECT_TRUE(journal_->ensure_durable(1));
+}
+
+// Here the writer thread goes to sleep after some looks, and is woken by the next record.
+TEST_F(JournalTest, WhatNobodyWaitsForIsSyncedHoweverTheWriterRests) {
+    open({.writer_thread = true, .longest_unsynced = std::chrono::milliseconds{0}});
+
+    for (Lsn lsn = 1; lsn <= 20; ++lsn) {
+        ASSERT_TRUE(append("x"));
+        while (journal_->durable() < lsn) {
+            std::this_thread::yield();
+        }
+        std::this_thread::yield();
+    }
+
+    EXPECT_EQ(journal_->durable(), 20U);
+}
+
 TEST_F(JournalTest, AFailedSyncReleasesEveryWaiter) {
     open({.writer_thread = true});
     ASSERT_TRUE(append("x"));

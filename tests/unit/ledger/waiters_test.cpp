@@ -27,7 +27,8 @@ class CallsTest : public ::testing::Test {
         return made;
     }
     std::size_t called() const {
-        return static_cast<std::size_t>(std::ranges::count(seekers, true, &TurnSeeker::called));
+        return static_cast<std::size_t>(std::ranges::count_if(
+            seekers, [](const TurnSeeker& each) { return each.called.load(); }));
     }
 
     Mutex mutex;
@@ -70,6 +71,22 @@ TEST_F(CallsTest, SomebodyWhoIsAwakeAnywayIsCalledFirst) {
 
     EXPECT_TRUE(seekers[1].called);
     EXPECT_EQ(called(), 1u);
+}
+
+// Whoever called counts on it, whether the called one had to be woken or not.
+TEST_F(CallsTest, ACallIsKnownUntilTheNextFlush) {
+    EXPECT_FALSE(waiters.turns.anybody_called());
+    waiters.turn_ready(nullptr);
+    EXPECT_FALSE(waiters.turns.anybody_called()); // there is nobody
+    seeker(0).asleep = nullptr;
+
+    waiters.turn_ready(nullptr);
+    EXPECT_TRUE(waiters.turns.anybody_called());
+    EXPECT_FALSE(waiters.work.anybody_called());
+
+    const MutexLock lock{mutex};
+    waiters.flush(lock);
+    EXPECT_FALSE(waiters.turns.anybody_called());
 }
 
 TEST_F(CallsTest, TheOneWhoWouldWakeUpSoonIsLeftToWatchTheTime) {
