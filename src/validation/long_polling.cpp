@@ -69,7 +69,7 @@ void expect_full_wait(Factory& factory, const EmptyFetch& fetch) {
                               return Seen{nothing, steady_of(factory) - began};
                           }};
 
-    for (auto passed = 0ms; passed < patience && !waiting.finished_within(2ms); passed += 50ms) {
+    for (auto waited = 0ms; waited < patience && !waiting.finished_within(2ms); waited += 2ms) {
         store.pass_time(50ms);
     }
 

@@ -1,0 +1,150 @@
+// Who syncs the journal, for whom, and when: many threads, few syncs, and nothing left behind.
+
+#include "unit/fs/journal_fixture.hpp"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace durable::fs {
+namespace {
+
+using JournalSyncTest = JournalTest;
+
+// The writer thread never rests here, so that leading, following and handing over all meet.
+TEST_F(JournalSyncTest, ManyThreadsShareSyncsAndLoseNothing) {
+    open({.writer_thread = true, .longest_unsynced = std::chrono::milliseconds{0}});
+    constexpr int threads = 8;
+    constexpr int each = 200;
+    {
+        std::vector<std::jthread> running;
+        for (int t = 0; t < threads; ++t) {
+            running.emplace_back([&] {
+                for (int i = 0; i < each; ++i) {
+                    const auto lsn = append("x");
+                    ASSERT_TRUE(lsn);
+                    ASSERT_TRUE(journal_->ensure_durable(*lsn));
+                    ASSERT_GE(journal_->durable(), *lsn);
+                }
+            });
+        }
+    }
+
+    crash(Survival::nothing);
+    open();
+
+    EXPECT_EQ(seen_.size(), static_cast<std::size_t>(threads * each));
+}
+
+// A single waiter leads the next round itself; nobody is left asleep however the two meet.
+TEST_F(JournalSyncTest, TwoThreadsTakeTurnsLeading) {
+    open({.writer_thread = true});
+    constexpr int each = 1000;
+    {
+        std::vector<std::jthread> running;
+        for (int t = 0; t < 2; ++t) {
+            running.emplace_back([&] {
+                for (int i = 0; i < each; ++i) {
+                    const auto lsn = append("x");
+                    ASSERT_TRUE(lsn);
+                    ASSERT_TRUE(journal_->ensure_durable(*lsn));
+                    ASSERT_GE(journal_->durable(), *lsn);
+                }
+            });
+        }
+    }
+    EXPECT_EQ(journal_->last(), 2U * each);
+}
+
+TEST_F(JournalSyncTest, WhatNobodyWaitsForIsSyncedSoon) {
+    open({.writer_thread = true});
+
+    ASSERT_TRUE(append("x"));
+    while (journal_->durable() < 1) {
+        std::this_thread::yield();
+    }
+
+    EXPECT_EQ(journal_->durable(), 1U);
+}
+
+// Here giving way would last for ever, and nobody syncs by itself.
+constexpr JournalOptions patient{.writer_thread = true,
+                                 .longest_unsynced = std::chrono::hours{1},
+                                 .longest_courtesy = std::chrono::hours{1}};
+
+TEST_F(JournalSyncTest, OneSyncServesACauseAndItsEffect) {
+    open(patient);
+    ASSERT_TRUE(append("cause"));
+    const auto before = disk_.syncs();
+    {
+        const std::jthread first{[&] {
+            journal_->give_way(1);
+            EXPECT_TRUE(journal_->ensure_durable(1));
+        }};
+        ASSERT_TRUE(append("effect"));
+        ASSERT_TRUE(journal_->ensure_durable(2));
+    }
+    EXPECT_EQ(disk_.syncs(), before + 1);
+}
+
+TEST_F(JournalSyncTest, NobodyGivesWayToAnEffectThatNeedsNoSync) {
+    open(patient);
+    ASSERT_TRUE(append("cause"));
+    ASSERT_TRUE(append("effect"));
+
+    journal_->nothing_comes(2);
+    journal_->give_way(1);
+    ASSERT_TRUE(journal_->ensure_durable(1));
+
+    EXPECT_EQ(journal_->durable(), 2U);
+}
+
+TEST_F(JournalSyncTest, GivingWayInVainEndsByItself) {
+    auto options = patient;
+    options.longest_courtesy = std::chrono::microseconds{1};
+    open(options);
+    ASSERT_TRUE(append("cause"));
+
+    journal_->give_way(1);
+
+    EXPECT_EQ(journal_->durable(), 0U);
+    EXPECT_TRUE(journal_->ensure_durable(1));
+}
+
+// Here the writer thread goes to sleep after some looks, and is woken by the next record.
+TEST_F(JournalSyncTest, WhatNobodyWaitsForIsSyncedHoweverTheWriterRests) {
+    open({.writer_thread = true, .longest_unsynced = std::chrono::milliseconds{0}});
+
+    for (Lsn lsn = 1; lsn <= 20; ++lsn) {
+        ASSERT_TRUE(append("x"));
+        while (journal_->durable() < lsn) {
+            std::this_thread::yield();
+        }
+        std::this_thread::yield();
+    }
+
+    EXPECT_EQ(journal_->durable(), 20U);
+}
+
+TEST_F(JournalSyncTest, AFailedSyncReleasesEveryWaiter) {
+    open({.writer_thread = true});
+    ASSERT_TRUE(append("x"));
+    ASSERT_TRUE(journal_->ensure_durable(1));
+    disk_.set_fault_rates({.sync_error = 1000});
+    {
+        std::vector<std::jthread> running;
+        for (int t = 0; t < 8; ++t) {
+            running.emplace_back([&] {
+                const auto lsn = append("y");
+                EXPECT_FALSE(lsn && journal_->ensure_durable(*lsn));
+            });
+        }
+    }
+    EXPECT_EQ(journal_->failure()->code, ErrorCode::storage_failed);
+}
+
+} // namespace
+} // namespace durable::fs
