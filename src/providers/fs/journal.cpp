@@ -158,7 +158,7 @@ Result<> Journal::ensure_synced(Lsn lsn) {
 
 void Journal::give_way(Lsn lsn) {
     constexpr int not_worth_it = 16;
-    if (options_.durability != Durability::power_loss || !writer_.joinable() || !may_stay_awake()) {
+    if (options_.durability != Durability::power_loss || !writer_.joinable()) {
         return;
     }
     if (not_worth_it_.load(std::memory_order_relaxed) > 0) {
