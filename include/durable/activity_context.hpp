@@ -8,8 +8,9 @@
 //     });
 //
 // An activity runs at least once: after a crash it runs again, as another attempt. It is asked
-// to stop when its orchestration no longer wants the result, when another worker took it over, and
-// when the runtime shuts down. A result that comes after that is ignored.
+// to stop when its orchestration no longer wants the result or another worker took it over: what it
+// returns then is ignored. It is also asked when the runtime shuts down: what it returns is stored
+// if it comes before the runtime gives up waiting; if it throws, or comes later, it is run again.
 
 #pragma once
 

@@ -128,7 +128,9 @@ class Context {
 
     // Registers a compensation: if this orchestration fails or is cancelled, the registered
     // activities run, newest first, before the failure is recorded. One that fails is told behind
-    // that failure's text.
+    // that failure's text. Only the code knows them: none runs when the instance ends without it,
+    // as poison, with code that differs from its history, or cancelled while nobody has its code.
+    // The log says so.
     template <class R, class In>
     void on_failure(const Activity<R(In)>& undo,
                     const std::type_identity_t<In>& input,

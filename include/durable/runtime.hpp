@@ -25,10 +25,16 @@ namespace durable {
 struct ShutdownReport {
     std::size_t drained = 0; // activities that finished in time, with their result stored
     std::size_t forced = 0;  // activities that stopped when asked; they will be run again
-    std::size_t leaked = 0;  // activities that did not stop: their threads are left behind
-    bool in_time = true;     // false: the deadline passed first
+    // Activities that did not stop, or whose result the store did not take in time: their threads
+    // are left behind.
+    std::size_t leaked = 0;
+    // Orchestrations that block inside of a turn, so that nobody can stop them: likewise.
+    std::size_t leaked_turns = 0;
+    bool in_time = true; // false: the deadline passed first
 
-    [[nodiscard]] bool clean() const noexcept { return forced == 0 && leaked == 0; }
+    [[nodiscard]] bool clean() const noexcept {
+        return forced == 0 && leaked == 0 && leaked_turns == 0;
+    }
 };
 
 enum class ParkReason : std::uint8_t {
@@ -66,9 +72,10 @@ class Runtime final {
     ~Runtime();
 
     // Stops fetching, lets running turns and activities finish. When half of `timeout` has passed,
-    // asks the remaining activities to stop; when all of it has, leaves them behind. Leases that
-    // are still held are given back without counting an attempt. Returns when no thread of this
-    // runtime runs any more, leaked ones excepted. A second call returns the first one's report.
+    // asks the remaining activities to stop; when all of it has, leaves what still runs behind.
+    // Leases that are still held are given back without counting an attempt; sessions are released
+    // unless options.worker_node_id is set. Returns when no thread of this runtime runs any more,
+    // leaked ones excepted. A second call returns the first one's report.
     ShutdownReport shutdown(Timespan timeout);
 
     // This runtime's view: an instance may be parked by one process and run by another. Of those

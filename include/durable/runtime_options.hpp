@@ -81,7 +81,11 @@ struct RuntimeOptions {
     Timespan session_cleanup_interval = std::chrono::minutes{5};
     // Distinct sessions whose activities run here at the same time.
     std::size_t max_sessions_per_runtime = 10;
-    // Keeps sessions across a restart of this process. nullopt: a new owner at every start.
+    // The name under which this runtime owns sessions. Kept over a restart, it finds them again:
+    // they are not released at a shutdown, and others wait for session_lock_timeout. It must be
+    // unique among the runtimes that live at the same time, or they share their sessions: a host's
+    // name is not enough where two run on a host. nullopt: a new owner at every start, whose
+    // sessions are released at a shutdown.
     std::optional<std::string> worker_node_id{};
     TagFilter worker_tag_filter{};
 

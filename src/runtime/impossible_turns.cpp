@@ -9,12 +9,14 @@
 #include "runtime/turn_commit.hpp"
 #include "runtime/turn_report.hpp"
 
+#include <optional>
 #include <utility>
 #include <variant>
 
 namespace durable::runtime {
 
 using observability::Metric;
+using observability::Where;
 
 namespace {
 
@@ -38,6 +40,25 @@ version_of(const OrchestrationItem& item, std::uint64_t execution_id, const Work
 
 bool continued(const HistoryEvent& end) {
     return std::holds_alternative<history::OrchestrationContinuedAsNew>(end.kind);
+}
+
+// How an instance ends that was asked to, without its code. Nothing: nobody has asked.
+std::optional<ErrorDetails> cancellation_in(const OrchestrationItem& item) {
+    const auto* cancel = find_message<work::CancelInstance>(item.messages);
+    if (cancel == nullptr) {
+        return std::nullopt;
+    }
+    return details::Application{.kind = details::ApplicationKind::cancelled,
+                                .reason = std::get<work::CancelInstance>(*cancel).reason};
+}
+
+// Compensations are not recorded, only the code knows them: nobody can say whether there were any.
+void warn_of_compensations(const Node& node, const Where& where, const ErrorDetails& end) {
+    node.observer.log(
+        LogLevel::warn,
+        where,
+        "ended without its code: compensations that it had registered did not run",
+        {{.name = "kind", .value = kind_of(end)}, {.name = "error", .value = display_text(end)}});
 }
 
 } // namespace
@@ -69,6 +90,12 @@ void OrchestrationDispatcher::poison(const OrchestrationItem& item) {
         return;
     }
     auto cause = utf8::printable(node_.diagnostics.take(item.instance));
+    // Only now, not at the first attempt: any runtime of the store may be handed this instance, and
+    // one that has its code would run its compensations. Nobody did.
+    if (auto cancelled = cancellation_in(item)) {
+        fail(turn, *history, *std::move(cancelled));
+        return;
+    }
     node_.observer.count(Metric::orchestration_poison);
     fail(turn,
          *history,
@@ -101,7 +128,9 @@ void OrchestrationDispatcher::poison_unreadable(const OrchestrationItem& item) {
                                     .kind = history::OrchestrationFailed{.details = details}});
     node_.observer.count(Metric::orchestration_poison);
     node_.observer.log(LogLevel::error, where_of(item), display_text(details));
-    static_cast<void>(commit_turn(node_, item, commit)); // what is refused comes back
+    if (commit_turn(node_, item, commit) == Committed::yes) { // what is refused comes back
+        warn_of_compensations(node_, where_of(item), details);
+    }
 }
 
 void OrchestrationDispatcher::meet_ended(const OrchestrationItem& item, const HistoryEvent& end) {
@@ -188,8 +217,8 @@ void OrchestrationDispatcher::meet_nondeterminism(const Turn& turn,
                          {item.orchestration_name, "nondeterminism"});
     node_.observer.log(LogLevel::error, where_of(item), report.text());
     // Ending needs no code: an instance whose code is gone can always be cancelled.
-    const auto* cancel = find_message<work::CancelInstance>(item.messages);
-    if (cancel == nullptr && node_.options.nondeterminism == NondeterminismPolicy::park) {
+    auto cancelled = cancellation_in(item);
+    if (!cancelled && node_.options.nondeterminism == NondeterminismPolicy::park) {
         const auto now = node_.clock->now();
         const auto attempts = node_.parked.park({.instance = item.instance,
                                                  .execution_id = turn.execution_id,
@@ -205,18 +234,12 @@ void OrchestrationDispatcher::meet_nondeterminism(const Turn& turn,
     if (!history) {
         return;
     }
-    if (cancel != nullptr) {
-        fail(turn,
-             *history,
-             details::Application{.kind = details::ApplicationKind::cancelled,
-                                  .reason = std::get<work::CancelInstance>(*cancel).reason});
-    } else {
-        fail(turn,
-             *history,
-             details::Configuration{.resource = report.orchestration,
-                                    .has_message = true,
-                                    .message = report.summary()});
-    }
+    fail(turn,
+         *history,
+         cancelled ? *std::move(cancelled)
+                   : details::Configuration{.resource = report.orchestration,
+                                            .has_message = true,
+                                            .message = report.summary()});
 }
 
 void OrchestrationDispatcher::fail(const Turn& turn,
@@ -249,6 +272,12 @@ void OrchestrationDispatcher::fail(const Turn& turn,
                 frame,
                 result,
                 0);
+    if (!full_history.empty()) {
+        warn_of_compensations(
+            node_,
+            {.instance = item.instance, .execution_id = turn.execution_id, .turn = frame.turns},
+            *result.details);
+    }
 }
 
 } // namespace durable::runtime

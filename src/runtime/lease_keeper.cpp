@@ -15,6 +15,7 @@ struct LeaseKeeper::State {
     std::uint64_t generation DURABLE_GUARDED_BY(mutex) = 0; // tells leases of one slot apart
     SteadyInstant due DURABLE_GUARDED_BY(mutex);
     std::string token DURABLE_GUARDED_BY(mutex);
+    LeaseSubject subject DURABLE_GUARDED_BY(mutex);
     std::stop_source on_lost DURABLE_GUARDED_BY(mutex){std::nostopstate};
 };
 
@@ -33,7 +34,9 @@ LeaseKeeper::Slot::~Slot() {
     }
 }
 
-void LeaseKeeper::Slot::hold(std::string token, std::stop_source on_lost) {
+void LeaseKeeper::Slot::hold(std::string token,
+                             std::stop_source on_lost,
+                             const LeaseSubject& subject) {
     const auto due =
         add_saturating(keeper_->services_.clock.steady(), keeper_->timing(state_->kind).interval);
     {
@@ -43,6 +46,7 @@ void LeaseKeeper::Slot::hold(std::string token, std::stop_source on_lost) {
         ++state_->generation;
         state_->due = due;
         state_->token = std::move(token);
+        state_->subject = subject;
         state_->on_lost = std::move(on_lost);
     }
     keeper_->services_.agenda.at_latest(due);
@@ -64,6 +68,18 @@ LeaseKeeper::Slot LeaseKeeper::open_slot(LeaseKind kind) {
     const MutexLock lock{mutex_};
     slots_.push_back(state);
     return Slot{*this, std::move(state)};
+}
+
+std::vector<LeaseKeeper::Held> LeaseKeeper::held(LeaseKind kind) {
+    std::vector<Held> all;
+    const MutexLock lock{mutex_};
+    for (const auto& state : slots_) {
+        const MutexLock state_lock{state->mutex};
+        if (state->held && state->kind == kind) {
+            all.push_back({.token = state->token, .subject = state->subject});
+        }
+    }
+    return all;
 }
 
 const LeaseTiming& LeaseKeeper::timing(LeaseKind kind) const noexcept {

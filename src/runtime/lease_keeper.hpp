@@ -27,6 +27,12 @@ struct LeaseTiming {
     Duration interval; // between renewals
 };
 
+// Whose lease it is, for those who have to name it.
+struct LeaseSubject {
+    std::string instance;
+    std::uint64_t execution_id = 0;
+};
+
 class LeaseKeeper {
     struct State;
 
@@ -54,7 +60,7 @@ class LeaseKeeper {
 
         // From now on the lease is renewed. When it turns out to be lost, `on_lost` is stopped. A
         // storage error is no loss: the renewal is tried again soon (T-24).
-        void hold(std::string token, std::stop_source on_lost);
+        void hold(std::string token, std::stop_source on_lost, const LeaseSubject& subject = {});
         // Renewals are over when this returns.
         void release();
         [[nodiscard]] bool lost() const;
@@ -68,6 +74,13 @@ class LeaseKeeper {
     };
 
     [[nodiscard]] Slot open_slot(LeaseKind kind);
+
+    struct Held {
+        std::string token;
+        LeaseSubject subject;
+    };
+    // What is held at this moment: turns under way.
+    [[nodiscard]] std::vector<Held> held(LeaseKind kind);
 
     // Renews what is due; answers when to call again. With `ahead`: also what becomes due within
     // that time, and for so much longer, for time that will be skipped.

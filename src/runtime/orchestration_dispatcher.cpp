@@ -56,8 +56,11 @@ StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& s
     if (!fetched->has_value()) {
         return {.step = Step::idle};
     }
-    slot_.hold((*fetched)->lock_token, std::stop_source{std::nostopstate});
-    handle(**fetched);
+    const auto& item = **fetched;
+    slot_.hold(item.lock_token,
+               std::stop_source{std::nostopstate},
+               {.instance = item.instance, .execution_id = item.execution_id});
+    handle(item);
     slot_.release();
     return {.step = Step::worked};
 }

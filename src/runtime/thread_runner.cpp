@@ -197,6 +197,7 @@ ShutdownReport ThreadRunner::shutdown(Duration timeout) {
         house_.request_stop();
         house_.join();
     }
+    const auto turns = only_zombies ? 0 : leave_turns_behind();
     release_sessions();
     node_->frames.clear("shutdown");
 
@@ -210,8 +211,13 @@ ShutdownReport ThreadRunner::shutdown(Duration timeout) {
             thread->thread.detach(); // it keeps the runner alive; destroying it would wait for it
         }
     }
-    // A zombie that came back a moment ago counts as forced, though its thread may not be done.
-    progress_.leaked = only_zombies ? zombies_ : running_;
+    if (only_zombies) {
+        // One that came back a moment ago counts as forced, though its thread may not be done.
+        progress_.leaked = zombies_;
+    } else {
+        progress_.leaked_turns = std::min(turns, running_ - std::min(running_, zombies_));
+        progress_.leaked = running_ - progress_.leaked_turns;
+    }
     progress_.in_time = in_time;
     report_ = progress_;
     changed_.notify_all(lock);
@@ -251,6 +257,28 @@ void ThreadRunner::leave_behind() {
         const MutexLock lock{mutex_};
         ++zombies_;
     }
+}
+
+// The code of a turn cannot be asked to stop. Its lease is nobody's from now on, so what it commits
+// later is refused.
+std::size_t ThreadRunner::leave_turns_behind() {
+    const auto turns = node_->leases.held(LeaseKind::turn);
+    for (const auto& [token, subject] : turns) {
+        const observability::Where where{.instance = subject.instance,
+                                         .execution_id = subject.execution_id};
+        node_->observer.log(LogLevel::error,
+                            where,
+                            "an orchestration did not return for the shutdown; its thread is left "
+                            "behind");
+        const auto given = node_->provider->abandon_orchestration_item(token, std::nullopt, true);
+        if (!given && given.error().code != ErrorCode::lock_lost) {
+            node_->observer.log(LogLevel::warn,
+                                where,
+                                "cannot give a turn back",
+                                {{.name = "error", .value = given.error().message}});
+        }
+    }
+    return turns.size();
 }
 
 // A stable node wants its sessions back after the restart; others will never return for theirs.

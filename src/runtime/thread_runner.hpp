@@ -64,6 +64,8 @@ class ThreadRunner final : public std::enable_shared_from_this<ThreadRunner> {
     // Waits until only zombies are left, or `until`. True: so it is.
     [[nodiscard]] bool wait_for_threads(SteadyInstant until);
     void leave_behind();
+    // Of turns whose code does not return: how many there are.
+    [[nodiscard]] std::size_t leave_turns_behind();
     void release_sessions();
 
     const std::unique_ptr<Node> node_;
