@@ -24,18 +24,18 @@ enum class MetricKind : std::uint8_t {
 };
 
 struct MetricInfo {
-    std::string_view name; // "durable_orchestration_starts_total"
+    std::string_view name{}; // "durable_orchestration_starts_total"
     MetricKind kind = MetricKind::counter;
-    std::string_view help;
-    std::span<const std::string_view> labels; // names, in the order of the values
-    std::span<const double> buckets;          // upper bounds, ascending; histograms only
-    std::size_t index = 0;                    // its place in metric_catalogue()
+    std::string_view help{};
+    std::span<const std::string_view> labels{}; // names, in the order of the values
+    std::span<const double> buckets{};          // upper bounds, ascending; histograms only
+    std::size_t index = 0;                      // its place in metric_catalogue()
 };
 
 // Every metric the library records.
 [[nodiscard]] std::span<const MetricInfo> metric_catalogue() noexcept;
 
-// Called from any thread, often: be quick. Must not throw.
+// Called from any thread, often: be quick. What the runtime records must not throw.
 class Metrics {
  public:
     Metrics() = default;
@@ -44,9 +44,8 @@ class Metrics {
     virtual ~Metrics() = default;
 
     // `metric` is an element of metric_catalogue(); `labels` has one value per label of it.
-    virtual void record(const MetricInfo& metric,
-                        std::span<const std::string_view> labels,
-                        double value) noexcept = 0;
+    virtual void
+    record(const MetricInfo& metric, std::span<const std::string_view> labels, double value) = 0;
 };
 
 // Keeps the numbers in memory, for a scraper and for tests.
@@ -59,9 +58,11 @@ class MetricsRecorder final : public Metrics {
     MetricsRecorder();
     ~MetricsRecorder() override;
 
+    // Throws std::invalid_argument when `metric` is not of metric_catalogue(), or the number of
+    // labels is not its own: metrics of an application belong into a recorder of the application.
     void record(const MetricInfo& metric,
                 std::span<const std::string_view> labels,
-                double value) noexcept override;
+                double value) override;
 
     // A counter's or gauge's value, a histogram's number of observations, summed over every series
     // that has all of `labels` ("name=value"). 0 when there is none.

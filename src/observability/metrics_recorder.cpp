@@ -7,6 +7,8 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace durable {
@@ -117,6 +119,32 @@ const MetricInfo* find_metric(std::string_view name) {
     return found == all.end() ? nullptr : &*found;
 }
 
+[[noreturn]] void refuse(const MetricInfo& metric, std::span<const std::string_view> labels) {
+    const auto* const known = find_metric(metric.name);
+    const auto name = "the metric '" + std::string{metric.name} + "'";
+    if (known == nullptr || known->index != metric.index) {
+        throw std::invalid_argument{"MetricsRecorder::record: " + name +
+                                    " is not of metric_catalogue(); only its metrics can be "
+                                    "recorded"};
+    }
+    throw std::invalid_argument{"MetricsRecorder::record: " + name + " has " +
+                                std::to_string(known->labels.size()) + " labels, not " +
+                                std::to_string(labels.size())};
+}
+
+// The catalogue's own, also when a copy of it was given. Cheap for what the runtime records.
+const MetricInfo& checked(const MetricInfo& metric, std::span<const std::string_view> labels) {
+    const auto all = metric_catalogue();
+    if (metric.index < all.size()) {
+        const auto& known = all[metric.index];
+        if ((&known == &metric || known.name == metric.name) &&
+            known.labels.size() == labels.size()) {
+            return known;
+        }
+    }
+    refuse(metric, labels);
+}
+
 } // namespace
 
 struct MetricsRecorder::Families {
@@ -137,8 +165,9 @@ MetricsRecorder::~MetricsRecorder() = default;
 
 void MetricsRecorder::record(const MetricInfo& metric,
                              std::span<const std::string_view> labels,
-                             double value) noexcept {
-    families_->by_index[metric.index].record(metric, labels, value);
+                             double value) {
+    const auto& known = checked(metric, labels);
+    families_->by_index[known.index].record(known, labels, value);
 }
 
 double MetricsRecorder::value(std::string_view name,

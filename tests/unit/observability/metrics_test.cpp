@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,6 +65,38 @@ TEST(MetricsRecorder, SumsOverTheSeriesThatHaveTheLabels) {
               1);
     EXPECT_EQ(recorder.value(name, std::array{std::string_view{"version=9"}}), 0);
     EXPECT_EQ(recorder.value("no_such_metric"), 0);
+}
+
+std::string refusal(const MetricInfo& info, std::vector<std::string_view> labels) {
+    MetricsRecorder recorder;
+    try {
+        recorder.record(info, labels, 1);
+    } catch (const std::invalid_argument& refused) {
+        return refused.what();
+    }
+    return "recorded";
+}
+
+TEST(MetricsRecorder, RefusesAMetricThatIsNotOfTheCatalogue) {
+    for (const std::size_t index : {std::size_t{0}, metric_catalogue().size(), SIZE_MAX}) {
+        EXPECT_EQ(refusal({.name = "my_total", .help = "mine", .index = index}, {}),
+                  "MetricsRecorder::record: the metric 'my_total' is not of metric_catalogue(); "
+                  "only its metrics can be recorded");
+    }
+}
+
+TEST(MetricsRecorder, RefusesAnotherNumberOfLabels) {
+    EXPECT_EQ(refusal(metric(Metric::orchestration_turns), {}),
+              "MetricsRecorder::record: the metric 'durable_orchestration_turns' has 1 labels, "
+              "not 0");
+    EXPECT_EQ(refusal(metric(Metric::orchestration_poison), {"a"}).substr(0, 23),
+              "MetricsRecorder::record");
+}
+
+TEST(MetricsRecorder, TakesACopyOfAMetricOfTheCatalogue) {
+    auto copy = metric(Metric::orchestration_turns);
+    copy.buckets = {}; // what counts is the catalogue's
+    EXPECT_EQ(refusal(copy, {"Hello"}), "recorded");
 }
 
 TEST(MetricsRecorder, RendersThePrometheusTextFormat) {
