@@ -65,9 +65,11 @@ class Logger {
 
 // One line per record for people:
 //     2026-01-31T12:00:00.123Z warn runtime order-7/1#3 activity failed activity=Charge attempt=2
+// It outlives a stream that fails, also one with exceptions switched on (a full disk): that record
+// is lost, the process is not. The stream keeps its state; whoever owns it clears it.
 [[nodiscard]] std::shared_ptr<Logger> text_logger(std::ostream& out, LogLevel least);
 
-// One JSON object per line for machines, with the same content.
+// One JSON object per line for machines, with the same content. What fails is lost likewise.
 [[nodiscard]] std::shared_ptr<Logger> json_logger(std::ostream& out, LogLevel least);
 
 [[nodiscard]] std::shared_ptr<Logger> silent_logger();

@@ -110,9 +110,12 @@ class StreamLogger final : public Logger {
         if (record.level < least_) {
             return;
         }
-        const auto line = format_(record);
-        const MutexLock lock{mutex_};
-        out_ << line << std::flush;
+        try {
+            const auto line = format_(record);
+            const MutexLock lock{mutex_};
+            out_ << line << std::flush;
+        } catch (...) { // of the stream, or no memory: there is nobody to tell
+        }
     }
 
  private:

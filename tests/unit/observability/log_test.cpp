@@ -1,7 +1,9 @@
 #include <durable/log.hpp>
 
 #include <array>
+#include <ostream>
 #include <sstream>
+#include <streambuf>
 
 #include <gtest/gtest.h>
 
@@ -86,6 +88,27 @@ TEST(TextLogger, LeavesOutWhatIsUnknown) {
         ->write({.source = "runtime", .message = "started", .time = from_epoch_ms(0)});
 
     EXPECT_EQ(out.str(), "1970-01-01T00:00:00.000Z info runtime started\n");
+}
+
+// What a disk without space does to a stream.
+class FullDisk final : public std::streambuf {};
+
+TEST(Loggers, LoseARecordThatTheStreamDoesNotTakeAndNothingElse) {
+    for (const auto& make : {text_logger, json_logger}) {
+        FullDisk disk;
+        std::ostream out{&disk};
+        out.exceptions(std::ios::badbit | std::ios::failbit);
+        const auto logger = make(out, LogLevel::info);
+
+        logger->write(record());
+        logger->write(record());
+
+        EXPECT_TRUE(out.bad());
+        std::ostringstream space;
+        out.rdbuf(space.rdbuf()); // clears it too
+        logger->write(record());
+        EXPECT_TRUE(space.str().contains("order-7"));
+    }
 }
 
 TEST(TextLogger, DropsWhatIsBelowItsLevel) {
