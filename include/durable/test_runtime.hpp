@@ -12,6 +12,12 @@
 // An activity's ctx.sleep() moves the clock. Whatever becomes due meanwhile happens, but for other
 // activities: a timeout or a cancellation reaches the one that sleeps, as in a Runtime. One that
 // polls its stop token without sleeping hears of nothing.
+//
+// No activity sleeps beyond the limit of the finish() or advance() that runs it. There sleep()
+// throws, whatever the activity answers is not kept, and the next call runs it again from its
+// beginning, as the same attempt. Outside of them, one that sleeps for ever fails.
+//
+// Code that it runs may destroy it: the call that runs goes on to its end, then all is gone.
 
 #pragma once
 
@@ -35,9 +41,9 @@ namespace durable {
 class TestRuntime final {
  public:
     struct Options {
-        RuntimeOptions runtime;             // its clock is ignored
-        std::shared_ptr<ManualClock> clock; // nullptr: a new one
-        std::shared_ptr<Provider> provider; // on that clock; nullptr: a new one in memory
+        RuntimeOptions runtime{};             // its clock is ignored
+        std::shared_ptr<ManualClock> clock{}; // nullptr: a new one
+        std::shared_ptr<Provider> provider{}; // on that clock; nullptr: a new one in memory
         // Turns and activities without time passing, after which it counts as never coming to rest:
         // an orchestration that continues as new for ever must not hang its test. Also how often
         // an activity may sleep, or be passed by events while it sleeps, before that fails it.
@@ -74,7 +80,8 @@ class TestRuntime final {
 
     // Runs, and moves the clock from event to event, until the instance has ended.
     //   timed_out             nothing is left that could happen, `limit` has passed on the clock
-    //                         (the message says what is due next), or it does not come to rest
+    //                         (the message says what is due next, or which activity
+    //                         sleeps beyond it), or it does not come to rest
     //   invalid_argument      `limit` is negative, or the id is none
     //   not_found             there is no such instance
     //   orchestration_failed  it, or a child of it, is parked, and this registry will not change:
@@ -105,7 +112,7 @@ class TestRuntime final {
 
  private:
     struct Parts;
-    std::unique_ptr<Parts> parts_;
+    std::shared_ptr<Parts> parts_;
 };
 
 } // namespace durable

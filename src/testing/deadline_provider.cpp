@@ -1,5 +1,8 @@
 #include "testing/deadline_provider.hpp"
 
+#include "base/try.hpp"
+
+#include <durable/error_details.hpp>
 #include <durable/provider_admin.hpp>
 
 #include <algorithm>
@@ -48,6 +51,47 @@ std::optional<Instant> DeadlineProvider::next_of_store() {
     auto* const admin = as_management_capability();
     const auto depths = admin != nullptr ? admin->get_queue_depths() : Result<QueueDepths>{};
     return depths ? depths->next_due : std::nullopt;
+}
+
+void DeadlineProvider::interrupt() {
+    const MutexLock lock{mutex_};
+    interrupting_ = true;
+}
+
+std::vector<DeadlineProvider::Interrupted> DeadlineProvider::take_interrupted() {
+    const MutexLock lock{mutex_};
+    return std::exchange(interrupted_, {});
+}
+
+Result<std::optional<WorkLease>> DeadlineProvider::fetch_work_item(const FetchWork& request) {
+    {
+        const MutexLock lock{mutex_};
+        interrupting_ = false; // of one that nobody wanted any more: it was not acknowledged
+    }
+    return ForwardingProvider::fetch_work_item(request);
+}
+
+Result<> DeadlineProvider::ack_work_item(const std::string& lock_token,
+                                         const std::optional<WorkItem>& completion) {
+    if (!note_interruption(completion)) {
+        return ForwardingProvider::ack_work_item(lock_token, completion);
+    }
+    DURABLE_TRY(abandon_work_item(lock_token, Duration{1}, true));
+    return fail(ErrorCode::lock_lost, "the activity was interrupted and will be run again");
+}
+
+bool DeadlineProvider::note_interruption(const std::optional<WorkItem>& completion) {
+    const MutexLock lock{mutex_};
+    if (!std::exchange(interrupting_, false)) {
+        return false;
+    }
+    const auto* const failed =
+        completion ? std::get_if<work::ActivityFailed>(&*completion) : nullptr;
+    interrupted_.push_back({.instance = completion ? target_instance(*completion) : std::string{},
+                            .activity = failed != nullptr
+                                            ? std::string{activity_of(failed->details)}
+                                            : std::string{}});
+    return true;
 }
 
 Result<> DeadlineProvider::ack_orchestration_item(const TurnCommit& commit) {

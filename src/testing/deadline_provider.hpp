@@ -13,6 +13,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace durable::testing {
 
@@ -26,6 +28,21 @@ class DeadlineProvider final : public ForwardingProvider {
     // The first one after now: as the store tells, and as it was seen here.
     [[nodiscard]] std::optional<Instant> next();
 
+    // The activity that runs now has come to the limit of a call: what it answers is not kept, and
+    // it is handed out again after this moment.
+    void interrupt();
+
+    struct Interrupted {
+        std::string instance;
+        std::string activity;
+    };
+    // All since the last call.
+    [[nodiscard]] std::vector<Interrupted> take_interrupted();
+
+    [[nodiscard]] Result<std::optional<WorkLease>>
+    fetch_work_item(const FetchWork& request) override;
+    [[nodiscard]] Result<> ack_work_item(const std::string& lock_token,
+                                         const std::optional<WorkItem>& completion) override;
     [[nodiscard]] Result<> ack_orchestration_item(const TurnCommit& commit) override;
     [[nodiscard]] Result<> abandon_orchestration_item(const std::string& lock_token,
                                                       std::optional<Duration> delay,
@@ -40,6 +57,8 @@ class DeadlineProvider final : public ForwardingProvider {
     [[nodiscard]] Result<InstanceState> watch_instance(const WatchInstance& request) override;
 
  private:
+    // True: what is about to be acknowledged was interrupted.
+    [[nodiscard]] bool note_interruption(const std::optional<WorkItem>& completion);
     [[nodiscard]] std::optional<Instant> next_of_store();
     void remember(Instant when);
     void remember(std::optional<Duration> delay);
@@ -48,6 +67,8 @@ class DeadlineProvider final : public ForwardingProvider {
     std::shared_ptr<Clock> clock_;
     Mutex mutex_;
     std::set<Instant> deadlines_ DURABLE_GUARDED_BY(mutex_);
+    bool interrupting_ DURABLE_GUARDED_BY(mutex_) = false;
+    std::vector<Interrupted> interrupted_ DURABLE_GUARDED_BY(mutex_);
 };
 
 } // namespace durable::testing

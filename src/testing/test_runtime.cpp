@@ -59,14 +59,11 @@ std::string text_of(Instant moment, Instant now) {
                                : "after the year 9999";
 }
 
-// Why an instance is not done: its time is over, or nobody will ever wake it.
-std::string not_done(Duration limit, std::optional<Instant> next, Instant now) {
-    if (!next) {
-        return " waits for something from outside";
-    }
-    return " is not done within " + text_of(limit) +
-           ", the limit of this finish(): the next moment at which something is due is " +
-           text_of(*next, now);
+// "the activity 'Watch' of order-7": one that swallows the exception is known by its instance
+// alone.
+std::string text_of(const testing::DeadlineProvider::Interrupted& each) {
+    return (each.activity.empty() ? "an activity" : "the activity '" + each.activity + "'") +
+           " of " + each.instance;
 }
 
 } // namespace
@@ -95,12 +92,14 @@ struct TestRuntime::Parts {
     // it stops wherever orchestrations can go on: they may ask the activity to stop.
     bool skip(Duration duration, const std::stop_token& stop) {
         constexpr auto most_stops = 1000;
-        const auto until = add_saturating(clock->steady(), duration);
+        const bool of_activity = is_of_activity(stop);
+        const bool beside = of_activity && !running_beside;
+        const auto wanted = add_saturating(clock->steady(), duration);
+        const auto until = of_activity ? std::min(wanted, limit.at) : wanted;
         const auto stride = (until - clock->steady()) / most_stops;
-        const bool beside = is_of_activity(stop) && !running_beside;
         housekeeping.step();
         while (!stop.stop_requested()) {
-            if (is_of_activity(stop)) {
+            if (of_activity) {
                 count_sleep();
             }
             if (beside) {
@@ -110,13 +109,24 @@ struct TestRuntime::Parts {
             if (stop.stop_requested() || now >= until) {
                 break;
             }
+            const auto due = beside ? deadlines->next() : std::nullopt;
+            if (of_activity && until == SteadyInstant::max() &&
+                due.value_or(Instant::max()) == Instant::max()) {
+                throw std::runtime_error{
+                    "it sleeps for ever, and nothing is due that could stop it"};
+            }
             auto next = std::min(housekeeping.keep_over(until - now, stride), until);
-            if (const auto due = beside ? deadlines->next() : std::nullopt) {
+            if (due) {
                 next = std::min(next, add_saturating(now, *due - clock->now()));
             }
             clock->advance(next - now);
         }
         housekeeping.step();
+        if (until < wanted && !stop.stop_requested()) {
+            deadlines->interrupt();
+            throw std::runtime_error{"it sleeps beyond " + limit.text +
+                                     ", and will be run again by the next call"};
+        }
         return !stop.stop_requested();
     }
 
@@ -186,6 +196,57 @@ struct TestRuntime::Parts {
         return true;
     }
 
+    bool run_turn() {
+        sleeps = 0;
+        return turns.step(Duration::zero(), {}).step == runtime::Step::worked;
+    }
+
+    bool run_activity() {
+        sleeps = 0;
+        return node.options.activity_threads != 0U &&
+               activities.step(Duration::zero(), {}).step == runtime::Step::worked;
+    }
+
+    bool run_until_idle() {
+        const bool has_turns = node.options.orchestration_threads != 0U;
+        for (std::size_t step = 0; step < max_steps; ++step) {
+            const bool worked = (has_turns && run_turn()) || run_activity();
+            if (!worked) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void advance(Duration by);
+    [[nodiscard]] Result<OrchestrationStatus> finish(const std::string& id, Duration span);
+    [[nodiscard]] std::string not_done(const std::string& id, std::optional<Instant> next);
+
+    // Beyond which no activity sleeps: the call that runs ends there.
+    struct Limit {
+        SteadyInstant at = SteadyInstant::max();
+        std::string text; // "24 h, the limit of this finish()"
+    };
+    // For as long as it lives. The one of a call inside of a call may be shorter, not longer.
+    class Within {
+     public:
+        Within(Parts& parts, Duration span, std::string_view call)
+            : parts_{parts}, outer_{parts.limit} {
+            const auto at = add_saturating(parts.clock->steady(), span);
+            if (at <= outer_.at) {
+                parts.limit = {.at = at,
+                               .text = text_of(span) + ", the limit of this " + std::string{call}};
+            }
+        }
+        Within(const Within&) = delete;
+        Within& operator=(const Within&) = delete;
+        ~Within() { parts_.limit = std::move(outer_); }
+
+     private:
+        Parts& parts_;
+        Limit outer_;
+    };
+
     std::size_t max_steps;
     std::shared_ptr<ManualClock> clock;
     std::shared_ptr<Provider> store;
@@ -198,13 +259,14 @@ struct TestRuntime::Parts {
     runtime::ActivityDispatcher activities;
     bool running_beside = false;
     std::size_t sleeps = 0; // of what runs now
+    Limit limit;
 };
 
 TestRuntime::TestRuntime(Registry registry) : TestRuntime{std::move(registry), Options{}} {}
 
 TestRuntime::TestRuntime(Registry registry, Options options) {
     check(registry, options.runtime);
-    parts_ = std::make_unique<Parts>(std::move(registry), std::move(options));
+    parts_ = std::make_shared<Parts>(std::move(registry), std::move(options));
 }
 
 TestRuntime::~TestRuntime() = default;
@@ -221,26 +283,86 @@ const std::shared_ptr<Provider>& TestRuntime::provider() const noexcept {
     return parts_->provider;
 }
 
+void TestRuntime::Parts::advance(Duration by) {
+    const Within within{*this, by, "advance()"};
+    const auto until = add_saturating(clock->now(), by);
+    const auto come_to_rest = [this] {
+        if (!run_until_idle()) {
+            throw std::runtime_error{"TestRuntime::advance: it " + restless()};
+        }
+    };
+    come_to_rest();
+    while (clock->now() < until) {
+        const bool moved = skip_to(std::min(deadlines->next().value_or(until), until));
+        come_to_rest();
+        if (!moved) {
+            return;
+        }
+    }
+}
+
+// Why an instance is not done: its time is over, or nobody will ever wake it.
+std::string TestRuntime::Parts::not_done(const std::string& id, std::optional<Instant> next) {
+    if (!next) {
+        return id + " waits for something from outside";
+    }
+    const auto why = id + " is not done within " + limit.text + ": ";
+    const auto interrupted = deadlines->take_interrupted();
+    for (const auto& each : interrupted) {
+        if (belongs_to(each.instance, id)) {
+            return why + text_of(each) + " sleeps beyond it";
+        }
+    }
+    return why + "the next moment at which something is due is " + text_of(*next, clock->now());
+}
+
+Result<OrchestrationStatus> TestRuntime::Parts::finish(const std::string& id, Duration span) {
+    const Within within{*this, span, "finish()"};
+    const auto until = add_saturating(clock->now(), span);
+    static_cast<void>(deadlines->take_interrupted()); // of earlier calls
+    std::optional<std::uint32_t> attempts;            // of a parked instance, when first seen
+    while (true) {
+        if (!run_until_idle()) {
+            return fail(ErrorCode::timed_out, id + " " + restless());
+        }
+        auto status = Client{provider, clock}.status(id);
+        if (!status || status->ended()) {
+            return status;
+        }
+        const auto next = deadlines->next();
+        const bool over = !next || *next > until;
+        const auto waiting = node.parked.list(clock->now());
+        if (const auto* found = parked_in_tree(id, waiting)) {
+            // Once more: a cancellation may have come since.
+            if (over || found->attempts > attempts.value_or(found->attempts)) {
+                return fail(ErrorCode::orchestration_failed, found->report, found->instance);
+            }
+            attempts = attempts.value_or(found->attempts);
+        }
+        if (over && status->status == RunStatus::not_found) {
+            return fail(ErrorCode::not_found, "there is no instance " + id, "finish");
+        }
+        if (over || !skip_to(*next)) {
+            return fail(ErrorCode::timed_out, not_done(id, next));
+        }
+    }
+}
+
+// What runs may destroy the TestRuntime: each call holds what it needs to its end.
+
 bool TestRuntime::run_turn() {
-    parts_->sleeps = 0;
-    return parts_->turns.step(Duration::zero(), {}).step == runtime::Step::worked;
+    const auto parts = parts_;
+    return parts->run_turn();
 }
 
 bool TestRuntime::run_activity() {
-    parts_->sleeps = 0;
-    return parts_->node.options.activity_threads != 0U &&
-           parts_->activities.step(Duration::zero(), {}).step == runtime::Step::worked;
+    const auto parts = parts_;
+    return parts->run_activity();
 }
 
 bool TestRuntime::run_until_idle() {
-    const bool turns = parts_->node.options.orchestration_threads != 0U;
-    for (std::size_t step = 0; step < parts_->max_steps; ++step) {
-        const bool worked = (turns && run_turn()) || run_activity();
-        if (!worked) {
-            return true;
-        }
-    }
-    return false;
+    const auto parts = parts_;
+    return parts->run_until_idle();
 }
 
 std::optional<Instant> TestRuntime::next_event() const {
@@ -252,20 +374,8 @@ void TestRuntime::advance(Timespan by) {
         throw std::invalid_argument{
             "TestRuntime::advance: time does not go back: " + std::to_string(by.count()) + " ms"};
     }
-    const auto until = add_saturating(parts_->clock->now(), by);
-    const auto come_to_rest = [this] {
-        if (!run_until_idle()) {
-            throw std::runtime_error{"TestRuntime::advance: it " + parts_->restless()};
-        }
-    };
-    come_to_rest();
-    while (parts_->clock->now() < until) {
-        const bool moved = parts_->skip_to(std::min(next_event().value_or(until), until));
-        come_to_rest();
-        if (!moved) {
-            return;
-        }
-    }
+    const auto parts = parts_;
+    parts->advance(by);
 }
 
 Result<OrchestrationStatus> TestRuntime::finish(const std::string& id, Timespan limit) {
@@ -274,37 +384,13 @@ Result<OrchestrationStatus> TestRuntime::finish(const std::string& id, Timespan 
                     "the time limit must not be negative: " + std::to_string(limit.count()) + " ms",
                     "finish");
     }
-    const auto until = add_saturating(parts_->clock->now(), limit);
-    std::optional<std::uint32_t> attempts; // of a parked instance, when it was first seen
-    while (true) {
-        if (!run_until_idle()) {
-            return fail(ErrorCode::timed_out, id + " " + parts_->restless());
-        }
-        auto status = client().status(id);
-        if (!status || status->ended()) {
-            return status;
-        }
-        const auto next = next_event();
-        const bool over = !next || *next > until;
-        const auto waiting = parked();
-        if (const auto* found = parts_->parked_in_tree(id, waiting)) {
-            // Once more: a cancellation may have come since.
-            if (over || found->attempts > attempts.value_or(found->attempts)) {
-                return fail(ErrorCode::orchestration_failed, found->report, found->instance);
-            }
-            attempts = attempts.value_or(found->attempts);
-        }
-        if (over && status->status == RunStatus::not_found) {
-            return fail(ErrorCode::not_found, "there is no instance " + id, "finish");
-        }
-        if (over || !parts_->skip_to(*next)) {
-            return fail(ErrorCode::timed_out, id + not_done(limit, next, parts_->clock->now()));
-        }
-    }
+    const auto parts = parts_;
+    return parts->finish(id, limit);
 }
 
 void TestRuntime::forget() {
-    parts_->node.frames.clear("test");
+    const auto parts = parts_;
+    parts->node.frames.clear("test");
 }
 
 std::vector<HistoryEvent> TestRuntime::history(const std::string& id) const {
