@@ -9,6 +9,7 @@
 #include <durable/step.hpp>
 #include <durable/time.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -26,6 +27,12 @@ class KvValue : public std::optional<T> {
  public:
     using std::optional<T>::optional;
 };
+
+// The ones of std::optional are ambiguous for two of a class that is made of one.
+template <std::equality_comparable T>
+[[nodiscard]] constexpr bool operator==(const KvValue<T>& left, const KvValue<T>& right) {
+    return left.has_value() == right.has_value() && (!left || *left == *right);
+}
 
 template <Payload T>
 struct Codec<KvValue<T>> {
@@ -110,7 +117,8 @@ class Kv {
     }
 
     // Reads the KV of another instance, as it is stored when this turn ends. Of the own instance,
-    // that is without what this turn has changed: use get().
+    // that is without what this turn has changed: use get(). An id or a key that none can have ends
+    // the orchestration, as set() does.
     //     const auto quota = co_await ctx.kv().of<int>("tenant-7", "quota");
     template <class T = std::string>
     [[nodiscard]] Operation<KvValue<T>>

@@ -174,6 +174,7 @@ class Engine final : public detail::Engine {
 
     // state.cpp
     void read_unknown_kv(std::string what) const;
+    [[nodiscard]] std::string kv_key_refusal(std::string_view key) const;
     [[nodiscard]] std::string kv_refusal(std::string_view key, std::string_view value) const;
 
     // record.cpp

@@ -49,6 +49,13 @@ std::optional<std::string> Engine::status() const {
     return status_ ? std::optional{*status_} : std::nullopt;
 }
 
+std::string Engine::kv_key_refusal(std::string_view key) const {
+    if (key.size() > limits_.kv_key_bytes) {
+        return long_key(key, limits_.kv_key_bytes);
+    }
+    return is_utf8(key) ? std::string{} : "KV key '" + printable(key) + "' must be UTF-8 text";
+}
+
 // Every key of the instance counts: those of earlier turns and executions too (T-11).
 std::string Engine::kv_refusal(std::string_view key, std::string_view value) const {
     const auto count = (kv_ ? kv_->size() : 0) + (kv_ && kv_->contains(key) ? 0U : 1U);
@@ -90,10 +97,9 @@ void Engine::kv_set(std::string_view key, std::string value, std::source_locatio
 }
 
 void Engine::kv_clear(std::string_view key, std::source_location where) {
-    auto refusal =
-        is_utf8(key) ? std::string{} : "KV key '" + printable(key) + "' must be UTF-8 text";
-    if (key.size() > limits_.kv_key_bytes && kv_find(key) == nullptr) {
-        refusal = long_key(key, limits_.kv_key_bytes); // one that is there may go
+    auto refusal = kv_key_refusal(key);
+    if (!refusal.empty() && kv_find(key) != nullptr) {
+        refusal.clear(); // one that is there may go
     }
     const auto decided =
         decide(history::KeyValueCleared{.key = std::string{key}}, where, std::move(refusal));

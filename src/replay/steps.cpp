@@ -114,7 +114,14 @@ std::string Engine::refusal_of(const StepRequest& request) const {
             return "'" + printable(request.name) + "': input and options must be UTF-8 text";
         }
     }
-    if (request.kind == StepKind::timer || request.reads_kv) {
+    if (request.reads_kv) {
+        auto wrong = id_problem(request.kv_instance);
+        if (wrong.empty()) {
+            wrong = kv_key_refusal(request.kv_key);
+        }
+        return wrong.empty() ? wrong : "kv().of(): " + wrong;
+    }
+    if (request.kind == StepKind::timer) {
         return {};
     }
     if (const auto* problem = detail::name_problem(request.name)) {
@@ -381,10 +388,8 @@ Slot* read_kv_of(Engine& engine,
                  std::string_view instance,
                  std::string_view key,
                  std::source_location where) {
+    // What is not UTF-8 is refused with the step, and has no input before.
     const bool storable = replay::is_utf8(instance) && replay::is_utf8(key);
-    if (!storable) {
-        engine.refuse("kv().of(): instance and key must be UTF-8 text");
-    }
     const auto input = storable ? replay::kv_read_input(instance, key) : std::string{};
     return engine.schedule({.kind = StepKind::activity,
                             .name = replay::kv_read_activity,

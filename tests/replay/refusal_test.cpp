@@ -55,6 +55,34 @@ TEST(Refused, IdsThatNoInstanceMayHave) {
                "'a::detached::1_2'");
 }
 
+Task<std::string> read_kv_of_two_lines(Context ctx, std::string) {
+    const auto value = co_await ctx.kv().of("two\nlines", "key");
+    co_return value.value_or("no value");
+}
+
+TEST(Refused, IdsAndKeysOfReadsThatNoInstanceMayHave) {
+    const auto lines = "kv().of(): an instance id has no control characters: 'two\\nlines'";
+    fresh(read_kv_of_two_lines).fails(lines);
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        const auto value = co_await ctx.kv().of("", "key");
+        co_return value.value_or("no value");
+    }).fails("kv().of(): an instance id must not be empty");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        const auto value = co_await ctx.kv().of(std::string(513, 'x'), "key");
+        co_return value.value_or("no value");
+    }).fails("kv().of(): an instance id has at most 512 bytes, not 513");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        const auto value = co_await ctx.kv().of("\xff", "key");
+        co_return value.value_or("no value");
+    }).fails("kv().of(): an instance id is UTF-8 text: '\\xff'");
+    fresh([](Context ctx, std::string) -> Task<std::string> {
+        const auto value = co_await ctx.kv().of("other", std::string(257, 'k'));
+        co_return value.value_or("no value");
+    })
+        .fails("kv().of(): KV key '" + std::string(64, 'k') +
+               "...' (257 bytes) exceeds limit (256 bytes)");
+}
+
 TEST(Refused, VersionsThatAreNone) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         co_return co_await ctx.call_child_raw("C", "", {.version = "two"});
@@ -157,7 +185,7 @@ TEST(Refused, TextThatIsNotUtf8InEveryCall) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         const auto value = co_await ctx.kv().of("other", "\xff");
         co_return value.value_or("");
-    }).fails("kv().of(): instance and key must be UTF-8 text");
+    }).fails("kv().of(): KV key '\\xff' must be UTF-8 text");
     fresh([](Context, std::string) -> Task<std::string> {
         co_return "\xff";
     }).fails("the result of an orchestration must be UTF-8 text");
