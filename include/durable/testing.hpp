@@ -19,7 +19,8 @@ class ManualClock final : public Clock {
     explicit ManualClock(Instant start = from_epoch_ms(1'760'000'000'000));
     ~ManualClock() override;
 
-    // Time passes: on the wall and for leases alike.
+    // Time passes: on the wall and for leases alike. Throws std::invalid_argument when `by` is
+    // negative: only set_wall goes back.
     void advance(Timespan by);
     // The wall clock is set, as an operator or NTP would; leases do not notice.
     void set_wall(Instant wall);
@@ -27,6 +28,7 @@ class ManualClock final : public Clock {
     [[nodiscard]] Instant now() const noexcept override;
     [[nodiscard]] SteadyInstant steady() const noexcept override;
     [[nodiscard]] Duration real_time(Duration duration) const noexcept override;
+    // Throws std::invalid_argument without a function.
     [[nodiscard]] std::shared_ptr<void> on_jump(std::function<void()> wake) override;
 
  private:

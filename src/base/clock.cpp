@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <list>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace durable {
@@ -42,6 +44,10 @@ ManualClock::ManualClock(Instant start)
 ManualClock::~ManualClock() = default;
 
 void ManualClock::advance(Timespan by) {
+    if (by < Duration::zero()) {
+        throw std::invalid_argument{
+            "ManualClock::advance: time does not go back: " + std::to_string(by.count()) + " ms"};
+    }
     {
         const std::scoped_lock lock{sleepers_->mutex};
         wall_.store(add_saturating(wall_.load(), by));
@@ -68,6 +74,9 @@ Duration ManualClock::real_time(Duration) const noexcept {
 }
 
 std::shared_ptr<void> ManualClock::on_jump(std::function<void()> wake) {
+    if (!wake) {
+        throw std::invalid_argument{"ManualClock::on_jump: there is no function to call"};
+    }
     const std::scoped_lock lock{sleepers_->mutex};
     sleepers_->wakes.push_back(std::move(wake));
     const auto place = std::prev(sleepers_->wakes.end());

@@ -140,7 +140,9 @@ Duration GrowingDelay::delay(std::uint32_t attempt) const noexcept {
 
 Duration renewal_interval(Duration lock_timeout, Duration buffer) noexcept {
     const auto half = std::max(Duration{1}, lock_timeout / 2);
-    return buffer < lock_timeout ? std::min(half, lock_timeout - buffer) : half;
+    // A buffer below zero would overflow the difference, and leaves the half as it is.
+    return buffer < lock_timeout ? std::min(half, lock_timeout - std::max(buffer, Duration{}))
+                                 : half;
 }
 
 Result<> validate(const RuntimeOptions& options) {

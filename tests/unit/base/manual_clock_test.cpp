@@ -2,6 +2,7 @@
 
 #include <durable/testing.hpp>
 
+#include <stdexcept>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -27,6 +28,21 @@ TEST(ManualClock, SettingTheWallClockDoesNotMoveTheSteadyOne) {
 
     EXPECT_EQ(to_epoch_ms(clock.now()), 5u);
     EXPECT_EQ(clock.steady(), before);
+}
+
+TEST(ManualClock, DoesNotGoBackByAdvancing) {
+    ManualClock clock;
+    const auto before = clock.now();
+
+    EXPECT_THROW(clock.advance(-5s), std::invalid_argument);
+    EXPECT_EQ(clock.now(), before);
+}
+
+TEST(ManualClock, RefusesASleeperWithoutAFunction) {
+    ManualClock clock;
+
+    EXPECT_THROW(static_cast<void>(clock.on_jump(nullptr)), std::invalid_argument);
+    clock.advance(1s);
 }
 
 TEST(ManualClock, MovingItWakesASleeper) {

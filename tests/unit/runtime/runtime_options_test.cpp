@@ -91,6 +91,7 @@ TEST(RenewalInterval, T16_IsNeverMoreThanHalfOfTheLease) {
     EXPECT_EQ(renewal_interval(30s, 20s), 10s);
     EXPECT_EQ(renewal_interval(1s, 0s), 500ms);
     EXPECT_EQ(renewal_interval(300ms, 100ms), 150ms);
+    EXPECT_EQ(renewal_interval(Duration::max(), Duration::min()), Duration::max() / 2);
     EXPECT_EQ(renewal_interval(1s, 5s), 500ms); // a buffer longer than the lease is ignored
     EXPECT_EQ(renewal_interval(1ms, 0ms), 1ms);
 }
