@@ -61,15 +61,15 @@ struct QueueDepths { // items not under a live lease, delayed ones included
 
 // All criteria must hold; the limit is applied last.
 struct InstanceFilter {
-    std::optional<std::vector<std::string>> instance_ids; // an empty list matches nothing
-    std::optional<Instant> completed_before;              // strictly
-    std::optional<std::uint32_t> limit;                   // nullopt: 1000
+    std::optional<std::vector<std::string>> instance_ids{}; // an empty list matches nothing
+    std::optional<Instant> completed_before{};              // strictly
+    std::optional<std::uint32_t> limit{};                   // nullopt: 1000
 };
 
 struct PruneOptions {
-    std::optional<std::uint32_t>
-        keep_last; // counts the current execution; nullopt, 0 and 1 are equal
-    std::optional<Instant> completed_before;
+    // Counts the current execution; nullopt, 0 and 1 are equal.
+    std::optional<std::uint32_t> keep_last{};
+    std::optional<Instant> completed_before{};
 };
 
 struct DeleteInstanceResult {

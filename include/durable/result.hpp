@@ -40,8 +40,8 @@ inline constexpr std::size_t error_code_count = 13;
 
 struct Error {
     ErrorCode code = ErrorCode::unavailable;
-    std::string message;
-    std::string operation;      // the call that failed: "ack_orchestration_item"
+    std::string message{};
+    std::string operation{};    // the call that failed: "ack_orchestration_item"
     std::string failure_kind{}; // of orchestration_failed: Failure::kind, "PaymentDeclined"
     std::string activity{};     // of orchestration_failed: Failure::activity, "ChargeCard"
 
@@ -77,8 +77,8 @@ inline constexpr std::string_view poison = "Poison"; // given up after too many 
 } // namespace failure_kind
 
 struct Failure {
-    std::string kind;    // stable, for code: "PaymentDeclined"
-    std::string message; // for people
+    std::string kind{};    // stable, for code: "PaymentDeclined"
+    std::string message{}; // for people
     bool retryable = false;
     // The activity that failed, here or in a child that did not catch it. Empty: none did.
     std::string activity{};

@@ -23,13 +23,13 @@ enum class Synchronous : std::uint8_t {
 };
 
 struct Options {
-    std::shared_ptr<Clock> clock; // nullptr: the machine's
+    std::shared_ptr<Clock> clock{}; // nullptr: the machine's
     Synchronous synchronous = Synchronous::full;
     // How long a message waits for an instance that has not started (P6).
     Timespan unstarted_message_ttl = std::chrono::hours{1};
     // How long a call waits while other processes hold the file, before it answers unavailable.
     Timespan busy_timeout = std::chrono::seconds{10};
-    std::string vfs; // the SQLite VFS to open the file with; empty: the default one
+    std::string vfs{}; // the SQLite VFS to open the file with; empty: the default one
 };
 
 // Opens the store in this file, which is made if it does not exist. ":memory:" is a store without a
