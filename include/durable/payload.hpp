@@ -7,9 +7,9 @@
 // your own, specialise durable::Codec.
 //
 // JSON has no NaN and no infinity: a value that holds one is refused, wherever in it the number is.
-// So is text that is not UTF-8, and a value, or a text to read, that is nested deeper than
-// max_payload_depth. Types that refer to memory of others (std::string_view, std::span, pointers)
-// are no payloads: see OwnsItsData.
+// So is a nlohmann::json that is binary or discarded, text that is not UTF-8, and a value, or a
+// text to read, that is nested deeper than max_payload_depth. Types that refer to memory of others
+// (std::string_view, std::span, pointers) are no payloads: see OwnsItsData.
 
 #pragma once
 
@@ -89,6 +89,15 @@ concept JsonConvertible = std::movable<T> && requires(nlohmann::json& json, cons
     throw std::invalid_argument{"a number that is not finite (NaN, infinity) has no JSON text"};
 }
 
+[[noreturn]] inline void throw_binary() {
+    throw std::invalid_argument{
+        "JSON has no text for binary data: write it as base64, for example"};
+}
+
+[[noreturn]] inline void throw_discarded() {
+    throw std::invalid_argument{"a nlohmann::json whose parsing failed (discarded) has no text"};
+}
+
 [[noreturn]] inline void throw_too_deep() {
     throw std::invalid_argument{"a payload is nested deeper than " +
                                 std::to_string(max_payload_depth) + " levels"};
@@ -102,13 +111,19 @@ struct IsJson {
     static constexpr bool of = Json<T>;
 };
 
-// nlohmann-json writes null for a number that is not finite, and what is read back would be another
-// value.
+// nlohmann-json writes null for a number that is not finite, an object for binary data and a word
+// that is no JSON for what is discarded: what is read back would be another value.
 template <Json J>
 void check_writable(const J& json, std::size_t depth = 0) {
     using Number = typename J::number_float_t;
     if (json.is_number_float() && !std::isfinite(json.template get_ref<const Number&>())) {
         throw_not_finite();
+    }
+    if (json.is_binary()) {
+        throw_binary();
+    }
+    if (json.is_discarded()) {
+        throw_discarded();
     }
     if (json.is_structured()) {
         if (depth == max_payload_depth) {

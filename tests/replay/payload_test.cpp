@@ -140,11 +140,43 @@ TEST(Payload, NumbersThatJsonCannotSayAreRefusedInsideOfValuesToo) {
     EXPECT_EQ(to_payload(std::vector{1.5, -0.25}), "[1.5,-0.25]");
 }
 
+// What nlohmann-json writes for them is another value when it is read back.
+TEST(Payload, JsonThatHasNoTextIsRefusedWhereverItIs) {
+    const auto binary = nlohmann::json::binary({1, 2});
+    const auto discarded = nlohmann::json::parse("{", nullptr, false);
+    const auto refusal = [](const auto& value) -> std::string {
+        try {
+            return to_payload(value);
+        } catch (const std::invalid_argument& refused) {
+            return refused.what();
+        }
+    };
+
+    EXPECT_EQ(refusal(binary), "JSON has no text for binary data: write it as base64, for example");
+    EXPECT_EQ(refusal(nlohmann::json{{"a", {1, binary}}}), refusal(binary));
+    EXPECT_EQ(refusal(discarded), "a nlohmann::json whose parsing failed (discarded) has no text");
+    EXPECT_EQ(refusal(std::vector{discarded}), refusal(discarded));
+}
+
 TEST(Payload, AValueOfAnotherInstancesKvIsEmptyOrTyped) {
     EXPECT_EQ(from_payload<KvValue<int>>("null")->has_value(), false);
     EXPECT_EQ(**from_payload<KvValue<int>>(R"("12")"), 12);
     EXPECT_EQ(**from_payload<KvValue<std::string>>(R"("a \"quote\"")"), "a \"quote\"");
     EXPECT_FALSE(from_payload<KvValue<int>>(R"("many")"));
+}
+
+TEST(Payload, ValuesOfOtherInstancesKvCompareWithEachOtherAndWithAValue) {
+    const KvValue<int> none;
+    const KvValue<int> twelve{12};
+
+    EXPECT_EQ(twelve, KvValue<int>{12});
+    EXPECT_NE(twelve, KvValue<int>{13});
+    EXPECT_NE(twelve, none);
+    EXPECT_EQ(none, KvValue<int>{});
+    EXPECT_EQ(twelve, 12);
+    EXPECT_EQ(none, std::nullopt);
+    EXPECT_EQ(twelve, std::optional{12});
+    EXPECT_EQ(std::optional{12}, twelve);
 }
 
 // ---- Who owns the data
