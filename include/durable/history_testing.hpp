@@ -36,7 +36,7 @@ namespace durable::testing {
 // history.
 //   invalid_argument  code and history differ; the message is the report for people. Or they seem
 //                     to, and the code has read KV of which this history cannot tell: the message
-//                     names the key
+//                     names the key. Or the registry has problems()
 //   not_found         the registry has no such orchestration or version
 //   corrupt           this is no history: empty, or it does not begin with OrchestrationStarted
 [[nodiscard]] Result<> replay(const Registry& registry, std::span<const HistoryEvent> whole);

@@ -4,7 +4,8 @@
 //     const auto failed = management.list_instances_by_status("Failed").value();
 //     for (const auto& id : failed) { ... }
 //
-// Reads show committed state. docs/operating.md tells what may be deleted when.
+// Reads show committed state; what is asked of an instance that does not exist is not_found.
+// docs/operating.md tells what may be deleted when.
 
 #pragma once
 

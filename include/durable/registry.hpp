@@ -197,7 +197,8 @@ class Registry {
         return *this;
     }
 
-    // Takes over everything another registry has: libraries bring their own. Of itself: nothing.
+    // Takes over everything another registry has, its pins too: libraries bring their own. What
+    // both have bound, and what they pin to different versions, is a problem. Of itself: nothing.
     Registry& merge(const Registry& other);
 
     // nullptr when there is none.

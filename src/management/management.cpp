@@ -47,10 +47,12 @@ Result<InstanceInfo> Management::instance_info(const std::string& instance) cons
 }
 
 Result<InstanceTree> Management::instance_tree(const std::string& instance) const {
+    DURABLE_TRY(admin_->get_instance_info(instance)); // not_found
     return admin_->get_instance_tree(instance);
 }
 
 Result<std::vector<std::string>> Management::children(const std::string& instance) const {
+    DURABLE_TRY(admin_->get_instance_info(instance)); // not_found
     return admin_->list_children(instance);
 }
 
@@ -59,10 +61,12 @@ Result<std::optional<std::string>> Management::parent(const std::string& instanc
 }
 
 Result<std::vector<std::uint64_t>> Management::executions(const std::string& instance) const {
+    DURABLE_TRY(admin_->get_instance_info(instance)); // not_found
     return admin_->list_executions(instance);
 }
 
 Result<std::uint64_t> Management::latest_execution(const std::string& instance) const {
+    DURABLE_TRY(admin_->get_instance_info(instance)); // not_found
     return admin_->latest_execution_id(instance);
 }
 

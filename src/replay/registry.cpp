@@ -90,7 +90,14 @@ Registry& Registry::merge(const Registry& other) {
             add_orchestration(name, handler->version_text, handler->begin);
         }
         if (versions.pinned) {
-            orchestrations_[name].pinned = versions.pinned;
+            auto& pinned = orchestrations_[name].pinned;
+            if (pinned.value_or(*versions.pinned) != *versions.pinned) {
+                problems_.push_back("orchestration " + in_quotes(name) + " is pinned to version " +
+                                    pinned->text() + " here and to " + versions.pinned->text() +
+                                    " in the registry that was merged");
+            } else {
+                pinned = versions.pinned;
+            }
         }
     }
     problems_.insert(problems_.end(), other.problems_.begin(), other.problems_.end());

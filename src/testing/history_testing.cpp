@@ -1,6 +1,7 @@
 #include "base/try.hpp"
 #include "replay/execution.hpp"
 #include "replay/failure.hpp"
+#include "runtime/node.hpp"
 
 #include <durable/codec.hpp>
 #include <durable/history_testing.hpp>
@@ -84,6 +85,9 @@ std::string unknown_kv(const std::string& what, std::uint64_t execution) {
 } // namespace
 
 Result<> replay(const Registry& registry, std::span<const HistoryEvent> whole) {
+    if (const auto valid = runtime::check(registry, {}); !valid) {
+        return fail(ErrorCode::invalid_argument, valid.error().message, "replay");
+    }
     const auto last = whole.empty() ? 0 : whole.back().execution_id;
     const auto begin = std::ranges::find(whole, last, &HistoryEvent::execution_id);
     const auto earlier = whole.first(static_cast<std::size_t>(begin - whole.begin()));

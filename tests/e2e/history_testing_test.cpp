@@ -56,6 +56,18 @@ TEST(SavedHistory, FitsTheCodeThatWroteIt) {
     EXPECT_TRUE(verdict) << verdict.error().message;
 }
 
+TEST(SavedHistory, IsNotReplayedByARegistryWithProblems) {
+    Registry registry;
+    registry.add(hello, greet_later).add(hello, wave_later);
+
+    const auto verdict = replay(registry, recorded().events());
+
+    ASSERT_FALSE(verdict);
+    EXPECT_EQ(verdict.error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(verdict.error().message,
+              "Registry: orchestration 'Hello' version 1.0.0 is bound twice");
+}
+
 TEST(SavedHistory, ReportsBothSidesWhenTheCodeChanged) {
     Registry registry;
     registry.add(hello, wave_later);

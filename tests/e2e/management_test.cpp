@@ -108,11 +108,15 @@ TEST_P(Managing, InstancesAndExecutionsAreDescribed) {
     EXPECT_EQ(code_of(management().instance_info("nobody")), ErrorCode::not_found);
 }
 
-TEST_P(Managing, AHistoryOfNobodyIsNotFound) {
+TEST_P(Managing, NothingOfNobodyIsFound) {
     registry.add(counter, count_to_three);
     start(counter, 1, {.id = "a"});
     settle();
 
+    EXPECT_EQ(code_of(management().latest_execution("nobody")), ErrorCode::not_found);
+    EXPECT_EQ(code_of(management().instance_tree("nobody")), ErrorCode::not_found);
+    EXPECT_EQ(code_of(management().executions("nobody")), ErrorCode::not_found);
+    EXPECT_EQ(code_of(management().children("nobody")), ErrorCode::not_found);
     EXPECT_EQ(code_of(management().history("nobody")), ErrorCode::not_found);
     EXPECT_EQ(code_of(management().history("nobody", 1)), ErrorCode::not_found);
     EXPECT_EQ(code_of(management().history("a", 99)), ErrorCode::not_found);

@@ -156,6 +156,23 @@ TEST(Registry, ListsNames) {
     EXPECT_EQ(registry.orchestration_names(), (std::vector<std::string>{"Hello"}));
 }
 
+TEST(Registry, MergedPinsHoldAndDifferentOnesAreAProblem) {
+    Registry library;
+    library.add(hello, hello_v1).add(hello, "2.0.0", hello_v2).pin(hello, "1.0.0");
+    Registry mine;
+    mine.merge(library);
+    EXPECT_EQ(mine.find_orchestration("Hello")->version_text, "1.0.0");
+    EXPECT_TRUE(mine.problems().empty());
+
+    Registry pinned;
+    pinned.pin(hello, "2.0.0").merge(library);
+
+    EXPECT_EQ(pinned.problems(),
+              std::vector<std::string>{"orchestration 'Hello' is pinned to version 2.0.0 here and "
+                                       "to 1.0.0 in the registry that was merged"});
+    EXPECT_EQ(pinned.find_orchestration("Hello")->version_text, "2.0.0");
+}
+
 TEST(Registry, MergedWithItselfStaysAsItIs) {
     Registry registry;
     registry.add(greet, [](const std::string& name) { return name; })
