@@ -44,7 +44,9 @@ struct ActivityInfo {
     std::string worker_id;
     std::optional<std::string> session;
     std::optional<std::string> tag;
-    std::uint64_t call_id = 0; // the id of the call's first attempt; 0: this is it
+    // The `id` of the call's first attempt: equal to `id` in that one, and in calls without
+    // retries. 0, in a test that fills this in itself, means `id`.
+    std::uint64_t call_id = 0;
 };
 
 // One per call, on the thread that runs the activity. Helper threads may use it until the activity

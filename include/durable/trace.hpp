@@ -31,7 +31,8 @@ class Span {
     Span& operator=(const Span&) = delete;
     virtual ~Span() = default; // ends the span
 
-    // "completed", "failed", "continue", "cancelled", ...: given once, just before the end.
+    // Given once, just before the end. Of a turn: "running" (it waits), "completed", "failed",
+    // "cancelled", "continued_as_new", "nondeterministic"; of an activity: "completed", "failed".
     virtual void set_outcome(std::string_view outcome) noexcept = 0;
 };
 

@@ -3,6 +3,8 @@
 #include "e2e/e2e.hpp"
 
 #include <numeric>
+#include <optional>
+#include <stdexcept>
 
 namespace durable::e2e::guide_test {
 namespace {
@@ -17,6 +19,7 @@ constexpr durable::Orchestration<int(std::vector<std::string>)> basket{"Basket"}
 constexpr durable::Orchestration<std::string(std::string)> order{"Order"};
 constexpr durable::Orchestration<std::string(std::string)> bidding{"Bidding"};
 constexpr durable::Orchestration<std::string(std::string)> errand{"Errand"};
+constexpr durable::Orchestration<std::string(std::string)> delivery{"Delivery"};
 constexpr durable::Orchestration<int(int)> account{"Account"};
 constexpr durable::Event<std::string> offer{"Offer"};
 constexpr durable::Event<std::string> withdrawal{"Withdrawal"};
@@ -39,6 +42,18 @@ durable::Task<std::string> handle_order(durable::Context ctx, std::string item) 
     const auto parcel = co_await ctx.call(
         ship, item, {.retry = {.max_attempts = 5, .first_delay = 1s}, .timeout = 30s});
     co_return parcel;
+}
+
+durable::Task<std::string> deliver(durable::Context ctx, std::string item) {
+    std::optional<durable::Failure> failure;
+    try {
+        const auto receipt = co_await ctx.call(charge, item);
+        co_return co_await ctx.call(ship, receipt);
+    } catch (const durable::OperationFailed& error) {
+        failure = error.failure(); // only remembered here
+    }
+    co_await ctx.call(refund, item);
+    co_return "refunded: " + failure->message;
 }
 
 durable::Task<std::string> take_bids(durable::Context ctx, std::string item) {
@@ -72,6 +87,18 @@ durable::Task<int> keep_account(durable::Context ctx, int balance) {
         ctx.kv().set("balance", balance);
     }
     co_return co_await ctx.continue_as_new(account, balance); // a fresh, short history
+}
+
+TEST_P(Guide, WhatACatchBlockHasRememberedIsAwaitedBehindIt) {
+    registry.add(charge, [](const std::string& item) { return item + " paid"; });
+    registry.add(ship,
+                 [](const std::string&) -> std::string { throw std::runtime_error{"no truck"}; });
+    registry.add(refund, [](const std::string&) {});
+    registry.add(delivery, deliver);
+    start(delivery, "chair", {.id = "a"});
+    settle();
+
+    EXPECT_EQ(output("a"), "refunded: no truck");
 }
 
 TEST_P(Guide, ManyAtOnce) {
