@@ -47,13 +47,19 @@ Result<InstanceInfo> Management::instance_info(const std::string& instance) cons
 }
 
 Result<InstanceTree> Management::instance_tree(const std::string& instance) const {
-    DURABLE_TRY(admin_->get_instance_info(instance)); // not_found
-    return admin_->get_instance_tree(instance);
+    DURABLE_TRY_ASSIGN(auto tree, admin_->get_instance_tree(instance));
+    if (tree.is_root_only()) {
+        DURABLE_TRY(admin_->get_instance_info(instance)); // not_found
+    }
+    return tree;
 }
 
 Result<std::vector<std::string>> Management::children(const std::string& instance) const {
-    DURABLE_TRY(admin_->get_instance_info(instance)); // not_found
-    return admin_->list_children(instance);
+    DURABLE_TRY_ASSIGN(auto found, admin_->list_children(instance));
+    if (found.empty()) { // those of an instance that was deleted alone are told
+        DURABLE_TRY(admin_->get_instance_info(instance)); // not_found
+    }
+    return found;
 }
 
 Result<std::optional<std::string>> Management::parent(const std::string& instance) const {
