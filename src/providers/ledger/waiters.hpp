@@ -69,11 +69,11 @@ class Seekers {
         ++uncalled_;
     }
     void remove(Seeker<Request>& seeker) {
-        uncalled_ -= seeker.called ? 0 : 1;
+        uncalled_ -= seeker.called ? 0U : 1U;
         std::erase(seekers_, &seeker);
     }
     void look_again(Seeker<Request>& seeker) {
-        uncalled_ += seeker.called ? 1 : 0;
+        uncalled_ += seeker.called ? 1U : 0U;
         seeker.called = false;
         seeker.asleep = nullptr;
     }
