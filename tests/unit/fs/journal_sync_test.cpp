@@ -2,6 +2,7 @@
 
 #include "unit/fs/journal_fixture.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -12,17 +13,13 @@
 namespace durable::fs {
 namespace {
 
-using JournalSyncTest = JournalTest;
-
-// The writer thread never rests here, so that leading, following and handing over all meet.
-TEST_F(JournalSyncTest, ManyThreadsShareSyncsAndLoseNothing) {
-    open({.writer_thread = true, .longest_unsynced = std::chrono::milliseconds{0}});
-    constexpr int threads = 8;
-    constexpr int each = 200;
-    {
+class JournalSyncTest : public JournalTest {
+ protected:
+    // So many threads append so many records each, and wait for every one of them.
+    void append_at_once(int threads, int each) {
         std::vector<std::jthread> running;
         for (int t = 0; t < threads; ++t) {
-            running.emplace_back([&] {
+            running.emplace_back([this, each] {
                 for (int i = 0; i < each; ++i) {
                     const auto lsn = append("x");
                     ASSERT_TRUE(lsn);
@@ -32,8 +29,16 @@ TEST_F(JournalSyncTest, ManyThreadsShareSyncsAndLoseNothing) {
             });
         }
     }
+};
 
-    crash(Survival::nothing);
+// The writer thread never rests here, so that leading, following and handing over all meet.
+TEST_F(JournalSyncTest, ManyThreadsShareSyncsAndLoseNothing) {
+    open({.writer_thread = true, .longest_unsynced = std::chrono::milliseconds{0}});
+    constexpr int threads = 8;
+    constexpr int each = 200;
+    append_at_once(threads, each);
+
+    crash(simulation::Survival::nothing);
     open();
 
     EXPECT_EQ(seen_.size(), static_cast<std::size_t>(threads * each));
@@ -43,19 +48,7 @@ TEST_F(JournalSyncTest, ManyThreadsShareSyncsAndLoseNothing) {
 TEST_F(JournalSyncTest, TwoThreadsTakeTurnsLeading) {
     open({.writer_thread = true});
     constexpr int each = 1000;
-    {
-        std::vector<std::jthread> running;
-        for (int t = 0; t < 2; ++t) {
-            running.emplace_back([&] {
-                for (int i = 0; i < each; ++i) {
-                    const auto lsn = append("x");
-                    ASSERT_TRUE(lsn);
-                    ASSERT_TRUE(journal_->ensure_durable(*lsn));
-                    ASSERT_GE(journal_->durable(), *lsn);
-                }
-            });
-        }
-    }
+    append_at_once(2, each);
     EXPECT_EQ(journal_->last(), 2U * each);
 }
 
@@ -80,10 +73,17 @@ TEST_F(JournalSyncTest, OneSyncServesACauseAndItsEffect) {
     ASSERT_TRUE(append("cause"));
     const auto before = disk_.syncs();
     {
+        std::atomic<bool> begun = false;
         const std::jthread first{[&] {
+            begun = true;
             journal_->give_way(1);
             EXPECT_TRUE(journal_->ensure_durable(1));
         }};
+        // Leaves it a moment to sync although it should not.
+        for (int look = 0; look < 2000 || !begun; ++look) {
+            std::this_thread::yield();
+        }
+        EXPECT_EQ(journal_->durable(), 0U);
         ASSERT_TRUE(append("effect"));
         ASSERT_TRUE(journal_->ensure_durable(2));
     }
@@ -123,7 +123,9 @@ TEST_F(JournalSyncTest, WhatNobodyWaitsForIsSyncedHoweverTheWriterRests) {
         while (journal_->durable() < lsn) {
             std::this_thread::yield();
         }
-        std::this_thread::yield();
+        for (int look = 0; look < 500; ++look) {
+            std::this_thread::yield();
+        }
     }
 
     EXPECT_EQ(journal_->durable(), 20U);

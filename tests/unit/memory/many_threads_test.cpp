@@ -152,30 +152,59 @@ TEST_F(ManyThreads, EveryInstanceEndsAfterExactlyItsTwoActivities) {
     EXPECT_EQ(provider.get_queue_depths()->orchestrator_queue, instances - 1u); // the typos
 }
 
-// Sleepers are stopped at the very moment they are called: the call must pass on to another.
-TEST_F(ManyThreads, NoWorkIsLostWhenSleepersAreStopped) {
-    for (int round = 0; round < 200; ++round) {
-        std::stop_source patience;
-        std::atomic<int> fetched{0};
-        const auto seek = [&](std::stop_token token) {
-            const FetchOrchestration request{
-                .lock_timeout = 60s, .poll_timeout = 60s, .stop = std::move(token)};
-            fetched.fetch_add(provider.fetch_orchestration_item(request).value() ? 1 : 0);
-        };
-        std::jthread patient{[&] { seek({}); }};
-        std::jthread impatient{[&] { seek(patience.get_token()); }};
-        std::jthread stopper{[&] { patience.request_stop(); }};
-        const auto id = "round-" + std::to_string(round);
+// Two seek a turn, one of whom is told to stop by `stop_one` before there is any: the call must
+// pass on to the other.
+class StoppedSeekers : public ManyThreads {
+ protected:
+    void seek(std::stop_token token) {
+        const FetchOrchestration request{
+            .lock_timeout = 60s, .poll_timeout = 60s, .stop = std::move(token)};
+        seeking.fetch_add(1);
+        fetched.fetch_add(provider.fetch_orchestration_item(request).value() ? 1 : 0);
+    }
+    void send_start(const std::string& id) {
         ASSERT_TRUE(provider.enqueue_for_orchestrator(
             work::StartOrchestration{.instance = id, .orchestration = "Order"}, std::nullopt));
+    }
+    template <class StopOne>
+    void run_round(int round, const StopOne& stop_one) {
+        seeking = 0;
+        fetched = 0;
+        std::stop_source patience;
+        std::jthread impatient{[&] { seek(patience.get_token()); }};
+        std::jthread patient{[&] { seek({}); }};
+        [[maybe_unused]] const auto stopping = stop_one(patience);
+        const auto id = "round-" + std::to_string(round);
+        send_start(id);
         impatient.join();
-        if (fetched.load() == 1) { // the impatient one got it: the other needs its own
-            ASSERT_TRUE(provider.enqueue_for_orchestrator(
-                work::StartOrchestration{.instance = id + "b", .orchestration = "Order"},
-                std::nullopt));
+        if (fetched.load() == 1) { // the impatient one may have got it: the other needs its own
+            send_start(id + "b");
         }
         patient.join();
         ASSERT_GE(fetched.load(), 1);
+    }
+
+    std::atomic<int> seeking{0};
+    std::atomic<int> fetched{0};
+};
+
+TEST_F(StoppedSeekers, LoseNoWorkWhenTheyAreCalledAtThatMoment) {
+    for (int round = 0; round < 200; ++round) {
+        run_round(round, [](std::stop_source& patience) {
+            return std::jthread{[&patience] { patience.request_stop(); }};
+        });
+    }
+}
+
+// At first they wait awake: there the stop has to come just before the call.
+TEST_F(StoppedSeekers, LoseNoWorkWhileTheyAreAwake) {
+    for (int round = 0; round < 500; ++round) {
+        run_round(round, [this](std::stop_source& patience) {
+            while (seeking.load() < 2) {
+                std::this_thread::yield();
+            }
+            return patience.request_stop();
+        });
     }
 }
 
