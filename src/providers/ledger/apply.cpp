@@ -334,7 +334,7 @@ void Ledger::run(op::Expire& operation) {
         expired_.push_back({.id = seq,
                             .queue = std::string{name_of(Queue::orchestrator)},
                             .instance = *message->instance->id,
-                            .text = std::string{message->text.view()},
+                            .text = message->text(),
                             .reason = "expired: its instance did not start in time",
                             .quarantined_at = at_});
         removed[message->instance].push_back(seq);
@@ -370,7 +370,7 @@ void Ledger::run(op::Quarantine& operation) {
         }
         auto& instance = *message->instance;
         item.instance = *instance.id;
-        item.text = message->text.view();
+        item.text = message->text();
         turns.remove(instance, {&operation.seq, 1});
         turns.refile_after_removal(instance);
         note_settled(instance);

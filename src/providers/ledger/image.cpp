@@ -24,7 +24,7 @@ MessageImage image_of(const Message& message) {
     return {.message = {.seq = message.seq,
                         .instance = *message.instance->id,
                         .visible_at = message.visible_at,
-                        .text = std::string{message.text.view()},
+                        .text = message.text(),
                         .kind = message.kind,
                         .execution_id = message.execution_id,
                         .timer_id = message.timer_id},

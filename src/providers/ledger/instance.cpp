@@ -1,8 +1,34 @@
 #include "providers/ledger/instance.hpp"
 
+#include "providers/ledger/record.hpp"
+
+#include <durable/codec.hpp>
+
 #include <algorithm>
 
 namespace durable::ledger {
+
+namespace {
+
+// The text of a timer that goes off when its message becomes visible.
+std::string plain_timer(const Message& message) {
+    return encode(WorkItem{work::TimerFired{.instance = *message.instance->id,
+                                            .execution_id = message.execution_id,
+                                            .id = message.timer_id,
+                                            .fire_at_ms = to_epoch_ms(message.visible_at)}})
+        .value_or("");
+}
+
+} // namespace
+
+std::string Message::text() const {
+    return own_text.given() ? std::string{own_text.view()} : plain_timer(*this);
+}
+
+void Message::keep(std::string_view text) {
+    const bool plain = kind == kind_of<work::TimerFired> && text == plain_timer(*this);
+    own_text = plain ? PackedText{} : PackedText{text};
+}
 
 Execution* Instance::find_execution(std::uint64_t execution_id) noexcept {
     const auto found = std::ranges::lower_bound(executions, execution_id, {}, &Execution::id);

@@ -38,7 +38,7 @@ struct Message {
     Message* previous = nullptr; // of the same instance, ascending by seq
     Message* next = nullptr;
     Instant visible_at;
-    PackedText text;
+    PackedText own_text;            // see keep()
     std::uint64_t execution_id = 0; // of a TimerFired, else 0
     std::uint64_t timer_id = 0;
     std::uint32_t attempts = 0;
@@ -46,6 +46,11 @@ struct Message {
     std::uint8_t kind = 0; // index in WorkItem
     Place place = Place::visible;
     bool doomed = false; // being removed
+
+    // Its JSON. That of a timer which says no more than the members above is written anew each
+    // time: a million parked instances wait for one each. Call keep() when all of them are set.
+    [[nodiscard]] std::string text() const;
+    void keep(std::string_view text);
 };
 
 // The right to run an instance's next turn. An expired lease stays until somebody takes over.

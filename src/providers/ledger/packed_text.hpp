@@ -20,6 +20,7 @@ class PackedText {
         std::memcpy(bytes_.get() + sizeof size, text.data(), size);
     }
 
+    [[nodiscard]] bool given() const noexcept { return bytes_ != nullptr; } // also when empty
     [[nodiscard]] std::string_view view() const noexcept {
         if (!bytes_) {
             return {};

@@ -78,10 +78,10 @@ void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
     message.seq = added.seq;
     message.instance = &instance;
     message.visible_at = added.visible_at;
-    message.text = PackedText{added.text};
     message.kind = added.kind;
     message.execution_id = added.execution_id;
     message.timer_id = added.timer_id;
+    message.keep(added.text);
 
     // Sequence numbers ascend, so the end of the list is the right place.
     auto& inbox = instance.open_inbox();

@@ -102,7 +102,7 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
     auto messages = instance->inbox().visible;
     put_in_delivery_order(messages, arrival_of);
     for (const auto* message : messages) {
-        auto decoded = decode_work_item(message->text.view());
+        auto decoded = decode_work_item(message->text());
         if (!decoded) { // P10
             offer.record.operation = op::Quarantine{.queue = Queue::orchestrator,
                                                     .seq = message->seq,

@@ -3,11 +3,15 @@
 #include "base/random.hpp"
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/history_log.hpp"
+#include "providers/ledger/instance.hpp"
 #include "providers/ledger/moment.hpp"
 #include "providers/ledger/packed_text.hpp"
+#include "providers/ledger/record.hpp"
 #include "providers/ledger/shorthand.hpp"
 #include "providers/ledger/string_pool.hpp"
 #include "providers/ledger/token.hpp"
+
+#include <durable/codec.hpp>
 
 #include <limits>
 #include <memory>
@@ -216,6 +220,46 @@ TEST(Random, TheSystemsNumbersDoNotRepeat) {
     for (int i = 0; i < 1000; ++i) {
         EXPECT_TRUE(seen.insert(system_random()->next()).second);
     }
+}
+
+// ---- Messages
+
+struct ATimer {
+    std::string id = "i";
+    Instance instance{.id = &id};
+    Message message{.instance = &instance,
+                    .visible_at = from_epoch_ms(5000),
+                    .execution_id = 3,
+                    .timer_id = 7,
+                    .kind = kind_of<work::TimerFired>};
+    work::TimerFired item{.instance = "i", .execution_id = 3, .id = 7, .fire_at_ms = 5000};
+
+    std::string text() const { return encode(WorkItem{item}).value(); }
+};
+
+TEST(Message, OfAPlainTimerIsWrittenAnew) {
+    ATimer timer;
+
+    timer.message.keep(timer.text());
+
+    EXPECT_FALSE(timer.message.own_text.given());
+    EXPECT_EQ(timer.message.text(), timer.text());
+}
+
+TEST(Message, OfATimerThatSaysMoreIsKept) {
+    ATimer late; // shown after it was due
+    late.item.fire_at_ms = 4000;
+    ATimer newer; // with a member of a later version
+    newer.item.extra = R"("more":1)";
+    ATimer damaged;
+
+    late.message.keep(late.text());
+    newer.message.keep(newer.text());
+    damaged.message.keep("");
+
+    EXPECT_EQ(late.message.text(), late.text());
+    EXPECT_EQ(newer.message.text(), newer.text());
+    EXPECT_EQ(damaged.message.text(), "");
 }
 
 } // namespace

@@ -8,7 +8,7 @@ namespace {
 class Quarantined : public LedgerTest {
  protected:
     // Damages a queued message in place.
-    void damage(Seq seq) { ledger.turns.find(seq)->text = PackedText{"{damaged"}; }
+    void damage(Seq seq) { ledger.turns.find(seq)->own_text = PackedText{"{damaged"}; }
 };
 
 TEST_F(Quarantined, P10_ARowThatDoesNotDecodeIsListedWithItsBytes) {
@@ -44,7 +44,7 @@ TEST_F(Quarantined, AGoodRowFromOutsideIsQueuedWithItsOwnBytes) {
 
     apply(restore_message(ledger, "a", spaced, now));
 
-    EXPECT_EQ(ledger.turns.find(ledger.next_seq() - 1)->text.view(), spaced);
+    EXPECT_EQ(ledger.turns.find(ledger.next_seq() - 1)->text(), spaced);
     EXPECT_EQ(std::get<work::ExternalRaised>(fetch()->messages.at(0)).extra, R"("later":[1])");
 }
 
