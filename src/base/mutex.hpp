@@ -1,5 +1,9 @@
-// std::mutex with clang's thread-safety annotations, so that `clang++ -Wthread-safety` rejects code
-// that touches guarded state without holding the lock. On other compilers it is just std::mutex.
+// A mutex for many threads on few cores, with clang's thread-safety annotations, so that
+// `clang++ -Wthread-safety` rejects code that touches guarded state without holding it.
+//
+// Not std::mutex: where dozens of threads want it and its holder lost the core, every unlock of
+// that one wakes a sleeper, which then wants what somebody awake takes first. This one wakes
+// nobody while one who is awake tries to get it, and never more than one.
 //
 // WakeUp is the condition to wait for under such a mutex, with time taken from a Clock.
 
@@ -9,9 +13,8 @@
 
 #include <durable/time.hpp>
 
-#include <condition_variable>
+#include <algorithm>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -29,32 +32,46 @@ namespace durable {
 
 class DURABLE_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
+    Mutex() = default;
+    Mutex(const Mutex&) = delete;
+    Mutex& operator=(const Mutex&) = delete;
+
     // Looks for some microseconds whether it becomes free before it goes to sleep for it: most
     // hold it for less than a sleep and a wake-up cost.
     void lock() DURABLE_THREAD_ANNOTATION(acquire_capability()) {
-        constexpr int looks = 100;
-        for (int look = 0; look < looks; ++look) {
-            if (mutex_.try_lock()) {
-                return;
-            }
-            pause_briefly();
+        std::uint32_t free = 0;
+        if (!state_.compare_exchange_strong(
+                free, locked, std::memory_order_acquire, std::memory_order_relaxed)) {
+            lock_slowly();
         }
-        mutex_.lock();
     }
-    void unlock() DURABLE_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
+    void unlock() DURABLE_THREAD_ANNOTATION(release_capability()) {
+        auto state = state_.load(std::memory_order_relaxed);
+        bool wake = false;
+        std::uint32_t next = 0;
+        do { // in one step: once it is free, it may be locked and destroyed by somebody else
+            wake = state >= one_sleeper && (state & awake) == 0;
+            next = wake ? state - locked - one_sleeper + awake : state - locked;
+        } while (!state_.compare_exchange_weak(
+            state, next, std::memory_order_release, std::memory_order_relaxed));
+        if (wake) {
+            wake_sleeper();
+        }
+    }
     // Tells the analysis what it cannot see: inside a lambda, that the caller holds the mutex.
     void assert_held() const DURABLE_THREAD_ANNOTATION(assert_capability(this)) {}
 
  private:
-    friend class WakeUp;
-    // Lets the other hyperthread have the core, for some nanoseconds.
-    static void pause_briefly() {
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#endif
-    }
+    static constexpr std::uint32_t locked = 1;
+    static constexpr std::uint32_t awake = 2; // one who slept, or saw others sleep, tries to get it
+    static constexpr std::uint32_t one_sleeper = 4; // and above: how many
 
-    std::mutex mutex_;
+    void lock_slowly();
+    void sleep();
+    void wake_sleeper();
+
+    std::atomic<std::uint32_t> state_{0};
+    FutexWord calls_{0}; // to sleepers, that they have not followed yet
 };
 
 class DURABLE_THREAD_ANNOTATION(scoped_lockable) MutexLock {
@@ -107,24 +124,26 @@ class WakeUp {
 
     // Waits at most `longest` of the clock's time; gives the mutex up meanwhile. The lock is passed
     // as proof that it is held: the analysis cannot see that our mutex and the caller's are one.
-    void wait(const MutexLock& lock, Duration longest) {
-        std::unique_lock held{lock.mutex_.mutex_, std::adopt_lock};
+    void wait(const MutexLock& lock, Duration longest)
+        DURABLE_THREAD_ANNOTATION(no_thread_safety_analysis) {
+        const auto seen = calls_.load(std::memory_order_relaxed);
         ++sleepers_;
-        // A cap keeps the addition inside wait_for from overflowing.
-        const auto real = clock_.real_time(longest);
-        condition_.wait_for(held, real < most ? real : most);
+        lock.mutex_.unlock();
+        sleep_while(calls_, seen, std::max(clock_.real_time(longest), Duration::zero()));
+        lock.mutex_.lock();
         --sleepers_;
-        held.release();
     }
 
     void notify_one(const MutexLock&) {
         if (sleepers_ > 0) {
-            condition_.notify_one();
+            calls_.fetch_add(1, std::memory_order_relaxed);
+            wake_one(calls_);
         }
     }
     void notify_all(const MutexLock&) {
         if (sleepers_ > 0) {
-            condition_.notify_all();
+            calls_.fetch_add(1, std::memory_order_relaxed);
+            durable::wake_all(calls_);
         }
     }
     // From a thread that does not hold the mutex, for example a stop callback. Taking the mutex
@@ -135,11 +154,9 @@ class WakeUp {
     }
 
  private:
-    static constexpr Duration most = std::chrono::hours{24 * 365};
-
     Mutex& mutex_;
     Clock& clock_;
-    std::condition_variable condition_;
+    FutexWord calls_{0};            // changes under mutex_ only
     int sleepers_ = 0;              // guarded by mutex_
     std::shared_ptr<void> on_jump_; // last: destroyed first, so that no call finds us half gone
 };

@@ -1,0 +1,69 @@
+#include "base/mutex.hpp"
+
+namespace durable {
+
+namespace {
+
+// Lets the other hyperthread have the core, for some nanoseconds.
+void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+} // namespace
+
+void Mutex::lock_slowly() {
+    constexpr int looks_before_sleep = 100;
+    int looks = 0;
+    bool tries = false; // this thread has set `awake`
+    auto state = state_.load(std::memory_order_relaxed);
+    for (;;) {
+        if ((state & locked) != 0 && looks < looks_before_sleep) {
+            // From now on an unlock need not wake a sleeper: this thread is there already.
+            if (!tries && (state & awake) == 0 && state >= one_sleeper &&
+                state_.compare_exchange_weak(
+                    state, state | awake, std::memory_order_relaxed, std::memory_order_relaxed)) {
+                tries = true;
+            }
+            pause_briefly();
+            ++looks;
+            state = state_.load(std::memory_order_relaxed);
+            continue;
+        }
+        const bool taken = (state & locked) != 0;
+        auto next = (state | locked) + (taken ? one_sleeper : 0U);
+        next = tries ? next & ~awake : next;
+        if (!state_.compare_exchange_weak(
+                state, next, std::memory_order_acquire, std::memory_order_relaxed)) {
+            continue;
+        }
+        if (!taken) {
+            return;
+        }
+        sleep();
+        tries = true; // whoever woke it has said so
+        looks = 0;
+        state = state_.load(std::memory_order_relaxed);
+    }
+}
+
+void Mutex::sleep() {
+    for (;;) {
+        auto calls = calls_.load(std::memory_order_relaxed);
+        if (calls == 0) {
+            sleep_while(calls_, 0);
+        } else if (calls_.compare_exchange_weak(calls, calls - 1, std::memory_order_relaxed)) {
+            return;
+        }
+    }
+}
+
+// The sleeper that this is for is counted no more and waits for the call, so that the mutex still
+// exists. Once it is called, only the word's address is used.
+void Mutex::wake_sleeper() {
+    calls_.fetch_add(1, std::memory_order_relaxed);
+    wake_one(calls_);
+}
+
+} // namespace durable
