@@ -62,7 +62,8 @@ std::unique_ptr<ledger::Errand> FsProvider::take_errand() {
 }
 
 Result<> FsProvider::looked() {
-    return archive_.looked();
+    DURABLE_TRY(archive_.looked());
+    return journal_ ? journal_->working() : Result<>{}; // not yet while it is read
 }
 
 Result<std::vector<std::string>> FsProvider::bring_touched(const ledger::Record& record) {

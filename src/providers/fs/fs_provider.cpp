@@ -133,6 +133,7 @@ Result<> FsProvider::recover() {
                      directory_.journal(),
                      JournalOptions{.durability = options_.durability,
                                     .writer_thread = machine_.threads,
+                                    .on_failure = [this] { tell_watchers(); },
                                     .segment_sizes = machine_.segment_sizes},
                      end);
     // Many small segments, of a store that is opened and closed often, are worth one as well.
@@ -203,6 +204,14 @@ Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq gi
         break;
     }
     return journal_->ensure_durable(position);
+}
+
+void FsProvider::ring_once_safe(const MutexLock& lock,
+                                std::uint64_t position,
+                                const std::shared_ptr<Bell>& bell) {
+    if (!journal_->ring_once_durable(position, bell)) {
+        lock.ring_later(bell);
+    }
 }
 
 Lsn FsProvider::made_by(ledger::Seq seq) {

@@ -103,6 +103,9 @@ class FsProvider final : public ledger::LedgerProvider {
  protected:
     [[nodiscard]] Result<> journal(const ledger::Record& record) override DURABLE_REQUIRES(mutex_);
     [[nodiscard]] std::uint64_t position() const override DURABLE_REQUIRES(mutex_);
+    void ring_once_safe(const MutexLock& lock,
+                        std::uint64_t position,
+                        const std::shared_ptr<Bell>& bell) override DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<> settle(Telling what, std::uint64_t position, ledger::Seq given) override
         DURABLE_EXCLUDES(mutex_);
     void applied() override DURABLE_REQUIRES(mutex_);

@@ -5,7 +5,9 @@
 #include "providers/fs/frame.hpp"
 #include "providers/fs/fs_error.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 namespace durable::fs {
@@ -156,6 +158,18 @@ Result<> Journal::ensure_synced(Lsn lsn) {
     return {};
 }
 
+bool Journal::ring_once_durable(Lsn lsn, const std::shared_ptr<Bell>& bell) {
+    if (options_.durability != Durability::power_loss) {
+        return false;
+    }
+    const std::scoped_lock lock{round_mutex_};
+    if (!syncing_ || failure_) {
+        return false;
+    }
+    bells_.emplace_back(lsn, bell);
+    return true;
+}
+
 void Journal::give_way(Lsn lsn) {
     constexpr int not_worth_it = 16;
     if (options_.durability != Durability::power_loss || !writer_.joinable()) {
@@ -211,12 +225,19 @@ Result<> Journal::sync_round() {
         }
         finish_round(*covered);
         const std::scoped_lock lock{round_mutex_};
-        if (waiting_for_next_ == 0) {
+        const auto waiting = waiting_for_next_ + bells_.size();
+        if (waiting == 0) {
             syncing_ = false;
             return {};
         }
         if (writer_.joinable() && std::this_thread::get_id() != writer_.get_id()) {
-            if (waiting_for_next_ == 1) { // who must be woken anyway leads: nobody else wakes up
+            if (waiting == 1 && !bells_.empty()) {
+                syncing_ = false;
+                bells_.back().second->ring();
+                bells_.clear();
+                return {};
+            }
+            if (waiting == 1) { // who must be woken anyway leads: nobody else wakes up
                 syncing_ = false;
                 const auto next = round_ + 1;
                 announce(rounds_[next % 2], to_be_led(next));
@@ -244,12 +265,32 @@ void Journal::finish_round(Lsn covered) {
         round = round_;
     }
     announce(rounds_[round % 2], over(round));
+    ring_bells(covered);
     if (covered == 0) {
         // The next round is called off: whoever waits for it tries for itself.
         announce(rounds_[(round + 1) % 2], over(round + 1));
         const std::scoped_lock lock{round_mutex_};
         ++round_;
+        for (const auto& [lsn, bell] : bells_) {
+            bell->ring();
+        }
+        bells_.clear();
         syncing_ = false; // last: from here on another thread may begin a round
+    }
+}
+
+void Journal::ring_bells(Lsn covered) {
+    std::vector<std::pair<Lsn, std::shared_ptr<Bell>>> safe;
+    {
+        const std::scoped_lock lock{round_mutex_};
+        const auto first = bells_.begin(); // in the order of their records
+        const auto later = std::find_if(
+            first, bells_.end(), [&](const auto& bell) { return bell.first > covered; });
+        safe.assign(std::make_move_iterator(first), std::make_move_iterator(later));
+        bells_.erase(first, later);
+    }
+    for (const auto& [lsn, bell] : safe) {
+        bell->ring();
     }
 }
 
@@ -343,7 +384,14 @@ void Journal::run_writer(const std::stop_token& stop) {
     int quiet_looks = 0;
     Lsn seen = last();
     std::unique_lock lock{round_mutex_};
+    bool told = false;
     while (!stop.stop_requested() || handed_over_) {
+        if (failure_ && !std::exchange(told, true) && options_.on_failure) {
+            lock.unlock();
+            options_.on_failure();
+            lock.lock();
+            continue;
+        }
         if (handed_over_) {
             handed_over_ = false;
             lock.unlock();
@@ -427,6 +475,8 @@ std::unexpected<Error> Journal::fail_for_good(Error error) {
                   .message = "the journal failed and the store must be reopened: " + error.message,
                   .operation = {}};
         failed_.store(true, std::memory_order_release);
+        writer_asleep_.store(false);
+        writer_wake_.notify_one(); // it tells those who wait for something else
     }
     return std::unexpected{*failure_};
 }

@@ -48,6 +48,7 @@ struct JournalOptions {
     std::chrono::milliseconds longest_unsynced{5};
     std::uint64_t longest_record = longest_json;
     std::chrono::microseconds longest_courtesy{400}; // see give_way
+    std::function<void()> on_failure{}; // once it failed for good; from the writer thread
     Segments::Sizes segment_sizes;
 };
 
@@ -88,6 +89,11 @@ class Journal {
     // Survives a process crash.
     [[nodiscard]] Result<> ensure_written(Lsn lsn);
 
+    // Rings when the record is durable, for somebody who sleeps until then and would only have to
+    // wait for a sync once woken. false: no sync is in progress; ring at once, and let who is woken
+    // lead it. It may ring early as well.
+    [[nodiscard]] bool ring_once_durable(Lsn lsn, const std::shared_ptr<Bell>& bell);
+
     // Whoever appended something and called another thread that goes on with it gives way before it
     // asks for durability: what comes of it needs a sync as well, and one can serve both. Waits
     // awake until that sync begins, or the other tells that nothing comes that needs one; not long.
@@ -98,6 +104,10 @@ class Journal {
     [[nodiscard]] Lsn durable() const noexcept { return durable_.load(std::memory_order_acquire); }
 
     [[nodiscard]] std::optional<Error> failure() const;
+    // storage_failed, once it failed for good.
+    [[nodiscard]] Result<> working() const {
+        return failed_.load(std::memory_order_acquire) ? Result<>{failed_error()} : Result<>{};
+    }
     [[nodiscard]] JournalCounters counters() const;
 
     // Keeps a spare segment ready; from a housekeeping thread, again and again.
@@ -119,6 +129,7 @@ class Journal {
     [[nodiscard]] Result<> write_held(Lsn covered) DURABLE_REQUIRES(write_mutex_);
     [[nodiscard]] Result<> sync_round();
     void finish_round(Lsn covered);
+    void ring_bells(Lsn covered);
     [[nodiscard]] Result<> wait_for_round(std::unique_lock<std::mutex>& lock, Lsn lsn);
     void run_writer(const std::stop_token& stop);
     std::unexpected<Error> fail_for_good(Error error);
@@ -159,6 +170,7 @@ class Journal {
     std::uint32_t round_ = 0;            // the one in progress, or the last
     Lsn round_covers_ = 0;               // what the round in progress will make durable
     std::uint32_t waiting_for_next_ = 0; // threads that need the round after it
+    std::vector<std::pair<Lsn, std::shared_ptr<Bell>>> bells_; // empty while nobody syncs
     std::optional<Error> failure_;
     std::array<FutexWord, 2> rounds_{};
     std::atomic<bool> failed_{false};

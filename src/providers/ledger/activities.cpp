@@ -31,18 +31,14 @@ Result<WorkLease*> live_lease(Ledger& ledger, const std::string& lock_token) {
 
 Result<op::FinishWork> decide_finish(Ledger& ledger,
                                      const std::string& lock_token,
-                                     const std::optional<WorkItem>& completion,
+                                     Result<std::optional<NewMessage>> completion,
                                      Instant now) {
     DURABLE_TRY_ASSIGN(const auto* lease, live_lease(ledger, lock_token));
     op::FinishWork finish{.seq = lease->entry->seq};
-    if (completion) {
-        if (!std::holds_alternative<work::ActivityCompleted>(*completion) &&
-            !std::holds_alternative<work::ActivityFailed>(*completion)) {
-            return fail(ErrorCode::invalid_argument,
-                        "an activity ends with ActivityCompleted or ActivityFailed, not " +
-                            std::string{type_name(*completion)});
-        }
-        DURABLE_TRY_ASSIGN(finish.completion, to_message(*completion, ledger.next_seq(), now));
+    DURABLE_TRY_ASSIGN(finish.completion, std::move(completion));
+    if (finish.completion) {
+        finish.completion->seq = ledger.next_seq();
+        finish.completion->visible_at = now;
     }
     return finish;
 }
@@ -87,12 +83,25 @@ void take_work(Ledger& ledger,
     offer.lease->lock_token = token.text();
 }
 
+Result<std::optional<NewMessage>> to_completion(const std::optional<WorkItem>& completion) {
+    if (!completion) {
+        return std::nullopt;
+    }
+    if (!std::holds_alternative<work::ActivityCompleted>(*completion) &&
+        !std::holds_alternative<work::ActivityFailed>(*completion)) {
+        return fail(ErrorCode::invalid_argument,
+                    "an activity ends with ActivityCompleted or ActivityFailed, not " +
+                        std::string{type_name(*completion)});
+    }
+    return to_message(*completion);
+}
+
 Result<Record> finish_work(Ledger& ledger,
                            const std::string& lock_token,
-                           const std::optional<WorkItem>& completion,
+                           Result<std::optional<NewMessage>> completion,
                            Moment now) {
     ledger.advance(now);
-    auto finish = decide_finish(ledger, lock_token, completion, now.wall);
+    auto finish = decide_finish(ledger, lock_token, std::move(completion), now.wall);
     if (!finish) {
         return failed(std::move(finish).error(), "ack_work_item");
     }

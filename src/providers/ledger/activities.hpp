@@ -29,9 +29,12 @@ void take_work(Ledger& ledger,
                const Token& token,
                SteadyInstant now);
 
+// How an activity's end is stored; needs no ledger and no lock.
+[[nodiscard]] Result<std::optional<NewMessage>>
+to_completion(const std::optional<WorkItem>& completion);
 [[nodiscard]] Result<Record> finish_work(Ledger& ledger,
                                          const std::string& lock_token,
-                                         const std::optional<WorkItem>& completion,
+                                         Result<std::optional<NewMessage>> completion,
                                          Moment now);
 [[nodiscard]] Result<Record> abandon_work(Ledger& ledger,
                                           const std::string& lock_token,

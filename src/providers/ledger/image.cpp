@@ -95,13 +95,20 @@ class Touched {
     void operator()(const op::QuarantineText&) {}
 
     [[nodiscard]] std::vector<std::string> ids() && {
-        std::ranges::sort(ids_);
-        ids_.erase(std::ranges::unique(ids_).begin(), ids_.end());
+        if (ids_.size() > 1) {
+            std::ranges::sort(ids_);
+            ids_.erase(std::ranges::unique(ids_).begin(), ids_.end());
+        }
         return std::move(ids_);
     }
 
  private:
-    void add(const std::string& id) { ids_.push_back(id); }
+    // Most operations name the same instance again and again.
+    void add(const std::string& id) {
+        if (ids_.empty() || ids_.back() != id) {
+            ids_.push_back(id);
+        }
+    }
     void add_work(Seq seq) {
         if (const auto* entry = ledger_.work.find(seq)) {
             add(*entry->instance->id);

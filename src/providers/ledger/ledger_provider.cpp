@@ -28,6 +28,23 @@ void pass_on(Ledger& ledger, Seekers<Request>& seekers) {
     seekers.call(1, [&](const Request& request) { return has_work(ledger, request); });
 }
 
+// What a call makes before it takes the mutex; once more where it has to take it again.
+template <class Make>
+class MadeBefore {
+ public:
+    explicit MadeBefore(Make make) : make_{std::move(make)}, made_{make_()} {}
+
+    [[nodiscard]] auto take() {
+        auto taken = made_ ? *std::move(made_) : make_();
+        made_.reset();
+        return taken;
+    }
+
+ private:
+    Make make_;
+    std::optional<decltype(std::declval<Make&>()())> made_;
+};
+
 } // namespace
 
 LedgerProvider::LedgerProvider(ledger::Options options,
@@ -62,6 +79,7 @@ void LedgerProvider::wake(const MutexLock& lock) {
     cover_next_due(FetchOrchestration{});
     cover_next_due(durable::FetchWork{});
     waiters_.flush(lock);
+    answer_watchers(lock);
 }
 
 template <class Decide>
@@ -337,52 +355,12 @@ void LedgerProvider::take_back(const WorkOffer& offer) {
     wake(lock);
 }
 
-Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& request) {
-    const auto deadline =
-        add_saturating(clock_->steady(), std::max(request.timeout, Duration::zero()));
-    const auto changed = [&](const Ledger& ledger) {
-        return ledger.revision(request.instance) != request.seen_revision &&
-               (!request.ended_only || has_ended(ledger, request.instance));
-    };
-    InstanceState state;
-    std::uint64_t reached = 0;
-    bool over = false;
-    const auto look = [&](const MutexLock&) {
-        mutex_.assert_held();
-        over = clock_->steady() >= deadline || changed(ledger_);
-        state = state_of(ledger_, request.instance);
-        reached = position();
-        return looked();
-    };
-    auto seen = with_all_here(look);
-    if (seen && !over) {
-        Sleeper sleeper{*clock_, request.stop};
-        const MutexLock lock{mutex_};
-        waiters_.add_watcher(request, sleeper);
-        for (auto steady = clock_->steady();
-             steady < deadline && !request.stop.stop_requested() && !changed(ledger_);
-             steady = clock_->steady()) {
-            sleeper.sleep(lock, deadline - steady);
-        }
-        waiters_.remove_watcher(request, sleeper);
-        state = state_of(ledger_, request.instance);
-        seen = looked();
-        reached = position();
-    }
-    if (!seen) {
-        return failed(std::move(seen).error(), "watch_instance");
-    }
-    if (auto safe = settle(Telling::state, reached, 0); !safe) {
-        return failed(std::move(safe).error(), "watch_instance");
-    }
-    return state;
-}
-
 // ---- Turns
 
 Result<> LedgerProvider::ack_orchestration_item(const TurnCommit& commit) {
+    MadeBefore prepared{[&] { return prepare_turn(commit); }};
     return carry_out("ack_orchestration_item", Telling::turn_done, [&](Ledger& ledger) {
-        return commit_turn(ledger, commit, now());
+        return commit_turn(ledger, commit, prepared.take(), now());
     });
 }
 
@@ -406,30 +384,34 @@ Result<> LedgerProvider::append_with_execution(const std::string& instance,
     if (events.empty()) {
         return {};
     }
+    MadeBefore made{[&] { return to_events(events); }};
     return carry_out("append_with_execution", Telling::done, [&](Ledger& ledger) {
-        return append_events(ledger, instance, execution_id, events, now());
+        return append_events(ledger, instance, execution_id, made.take(), now());
     });
 }
 
 Result<> LedgerProvider::enqueue_for_orchestrator(const WorkItem& item,
                                                   std::optional<Duration> delay) {
+    MadeBefore message{[&] { return to_message(item); }};
     return carry_out("enqueue_for_orchestrator", Telling::done, [&](Ledger& ledger) {
-        return enqueue_message(ledger, item, delay, now());
+        return enqueue_message(ledger, item, message.take(), delay, now());
     });
 }
 
 // ---- Activities
 
 Result<> LedgerProvider::enqueue_for_worker(const WorkItem& item) {
+    MadeBefore added{[&] { return to_work(item); }};
     return carry_out("enqueue_for_worker", Telling::done, [&](Ledger& ledger) {
-        return enqueue_work(ledger, item, now());
+        return enqueue_work(ledger, added.take(), now());
     });
 }
 
 Result<> LedgerProvider::ack_work_item(const std::string& lock_token,
                                        const std::optional<WorkItem>& completion) {
+    MadeBefore end{[&] { return to_completion(completion); }};
     return carry_out("ack_work_item", Telling::work_done, [&](Ledger& ledger) {
-        return finish_work(ledger, lock_token, completion, now());
+        return finish_work(ledger, lock_token, end.take(), now());
     });
 }
 

@@ -123,6 +123,12 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     [[nodiscard]] virtual Result<> settle(Telling what, std::uint64_t position, Seq given)
         DURABLE_EXCLUDES(mutex_);
 
+    // Rings the bell of somebody who will be told something, if not at once then no later than when
+    // that is safe enough for it.
+    virtual void ring_once_safe(const MutexLock& lock,
+                                std::uint64_t position,
+                                const std::shared_ptr<Bell>& bell) DURABLE_REQUIRES(mutex_);
+
     // A record was applied.
     virtual void applied() DURABLE_REQUIRES(mutex_) {}
     // Whether everything that was looked at since the last call could be read; asked before what
@@ -145,6 +151,8 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     [[nodiscard]] Moment now() const { return {.wall = clock_->now(), .steady = clock_->steady()}; }
     // Journals and applies.
     [[nodiscard]] Result<> commit(Record record) DURABLE_REQUIRES(mutex_);
+    // Answers all who watch, since nothing will change any more: settle() tells them why.
+    void tell_watchers() DURABLE_EXCLUDES(mutex_);
     // Wakes those who wait for what was done since. To be called before the mutex is given up.
     void wake(const MutexLock& lock) DURABLE_REQUIRES(mutex_);
 
@@ -185,6 +193,11 @@ class LedgerProvider : public Provider, public ProviderAdmin {
         DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<std::optional<WorkOffer>> attempt(const durable::FetchWork& request)
         DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] bool changed(const WatchInstance& request) const DURABLE_REQUIRES(mutex_);
+    void answer(Watcher& watcher) DURABLE_REQUIRES(mutex_);
+    void answer_watchers(const MutexLock& lock) DURABLE_REQUIRES(mutex_);
+    // And forgets the watcher, which may be gone from then on.
+    std::uint64_t dismiss(Watcher& watcher) DURABLE_REQUIRES(mutex_);
     void take_back(const TurnOffer& offer) DURABLE_EXCLUDES(mutex_);
     void take_back(const WorkOffer& offer) DURABLE_EXCLUDES(mutex_);
     std::optional<Duration> next_due(const FetchOrchestration&) DURABLE_REQUIRES(mutex_);

@@ -19,6 +19,11 @@ std::string cited(std::string_view text) {
     return '"' + std::string{text} + '"';
 }
 
+std::unexpected<Error> taken(std::uint64_t event) {
+    return fail(ErrorCode::invalid_argument,
+                "event id " + std::to_string(event) + " is already taken");
+}
+
 } // namespace
 
 std::unexpected<Error> failed(Error error, std::string_view operation) {
@@ -26,15 +31,13 @@ std::unexpected<Error> failed(Error error, std::string_view operation) {
     return std::unexpected{std::move(error)};
 }
 
-Result<NewMessage> to_message(const WorkItem& item, Seq seq, Instant visible_at) {
+Result<NewMessage> to_message(const WorkItem& item) {
     if (std::holds_alternative<work::ActivityExecute>(item)) {
         return fail(ErrorCode::invalid_argument,
                     "ActivityExecute belongs into the worker queue, not the orchestrator queue");
     }
     DURABLE_TRY_ASSIGN(auto text, encode(item));
-    NewMessage message{.seq = seq,
-                       .instance = target_instance(item),
-                       .visible_at = visible_at,
+    NewMessage message{.instance = target_instance(item),
                        .text = std::move(text),
                        .kind = static_cast<std::uint8_t>(item.index())};
     if (const auto* timer = std::get_if<work::TimerFired>(&item)) {
@@ -44,7 +47,7 @@ Result<NewMessage> to_message(const WorkItem& item, Seq seq, Instant visible_at)
     return message;
 }
 
-Result<NewWork> to_work(const WorkItem& item, Seq seq, Instant visible_at) {
+Result<NewWork> to_work(const WorkItem& item) {
     const auto* activity = std::get_if<work::ActivityExecute>(&item);
     if (activity == nullptr) {
         return fail(ErrorCode::invalid_argument,
@@ -52,18 +55,15 @@ Result<NewWork> to_work(const WorkItem& item, Seq seq, Instant visible_at) {
                         " does not belong into the worker queue: it takes ActivityExecute only");
     }
     DURABLE_TRY_ASSIGN(auto text, encode(item));
-    return NewWork{.seq = seq,
-                   .activity = {.instance = activity->instance,
+    return NewWork{.activity = {.instance = activity->instance,
                                 .execution_id = activity->execution_id,
                                 .activity_id = activity->id},
                    .session = activity->session_id,
                    .tag = activity->tag,
-                   .visible_at = visible_at,
                    .text = std::move(text)};
 }
 
-Result<std::vector<NewEvent>> to_events(const std::vector<HistoryEvent>& events,
-                                        const Execution* stored) {
+Result<std::vector<NewEvent>> to_events(const std::vector<HistoryEvent>& events) {
     std::vector<NewEvent> made;
     made.reserve(events.size());
     std::uint64_t highest = 0;
@@ -78,11 +78,8 @@ Result<std::vector<NewEvent>> to_events(const std::vector<HistoryEvent>& events,
                 out_of_order.insert(earlier.id);
             }
         }
-        const auto repeated = !ascending && out_of_order.contains(event.event_id);
-        const auto taken = stored != nullptr && stored->history.contains(event.event_id);
-        if (repeated || taken) {
-            return fail(ErrorCode::invalid_argument,
-                        "event id " + std::to_string(event.event_id) + " is already taken");
+        if (!ascending && out_of_order.contains(event.event_id)) {
+            return taken(event.event_id);
         }
         if (!out_of_order.empty()) {
             out_of_order.insert(event.event_id);
@@ -92,6 +89,17 @@ Result<std::vector<NewEvent>> to_events(const std::vector<HistoryEvent>& events,
         made.push_back({.id = event.event_id, .text = std::move(text)});
     }
     return made;
+}
+
+Result<> check_new(const std::vector<NewEvent>& events, const Execution* stored) {
+    if (stored != nullptr) {
+        for (const auto& event : events) {
+            if (stored->history.contains(event.id)) {
+                return taken(event.id);
+            }
+        }
+    }
+    return {};
 }
 
 Result<> check_text(std::string_view text, std::string_view what) {
@@ -112,23 +120,27 @@ Instant visible_at(const WorkItem& item, Instant now, Duration delay) {
     return timer == nullptr ? from : std::max(from, from_epoch_ms(timer->fire_at_ms));
 }
 
-Result<Record>
-enqueue_message(Ledger& ledger, const WorkItem& item, std::optional<Duration> delay, Moment now) {
+Result<Record> enqueue_message(Ledger& ledger,
+                               const WorkItem& item,
+                               Result<NewMessage> message,
+                               std::optional<Duration> delay,
+                               Moment now) {
     ledger.advance(now);
-    auto message = to_message(
-        item, ledger.next_seq(), visible_at(item, now.wall, delay.value_or(Duration::zero())));
     if (!message) {
         return failed(std::move(message).error(), "enqueue_for_orchestrator");
     }
+    message->seq = ledger.next_seq();
+    message->visible_at = visible_at(item, now.wall, delay.value_or(Duration::zero()));
     return Record{.at = now.wall, .operation = op::EnqueueMessage{*std::move(message)}};
 }
 
-Result<Record> enqueue_work(Ledger& ledger, const WorkItem& item, Moment now) {
+Result<Record> enqueue_work(Ledger& ledger, Result<NewWork> added, Moment now) {
     ledger.advance(now);
-    auto added = to_work(item, ledger.next_seq(), now.wall);
     if (!added) {
         return failed(std::move(added).error(), "enqueue_for_worker");
     }
+    added->seq = ledger.next_seq();
+    added->visible_at = now.wall;
     return Record{.at = now.wall, .operation = op::EnqueueWork{*std::move(added)}};
 }
 
@@ -149,10 +161,12 @@ Record restore_message(const Ledger& ledger,
     if (!item) {
         return quarantine(item.error().message);
     }
-    auto message = to_message(*item, seq, visible_at(*item, now.wall, Duration::zero()));
+    auto message = to_message(*item);
     if (!message) {
         return quarantine(message.error().message);
     }
+    message->seq = seq;
+    message->visible_at = visible_at(*item, now.wall, Duration::zero());
     if (message->instance != instance) {
         return quarantine("a message for " + cited(message->instance) + " in the queue of " +
                           cited(instance));
@@ -173,10 +187,12 @@ Record restore_work(const Ledger& ledger, const std::string& text, Moment now) {
     if (!item) {
         return quarantine(item.error().message);
     }
-    auto added = to_work(*item, seq, now.wall);
+    auto added = to_work(*item);
     if (!added) {
         return quarantine(added.error().message);
     }
+    added->seq = seq;
+    added->visible_at = now.wall;
     added->text = text;
     return {.at = now.wall, .operation = op::EnqueueWork{*std::move(added)}};
 }
@@ -194,21 +210,24 @@ std::optional<Record> expire_messages(Ledger& ledger, Moment now) {
 Result<Record> append_events(Ledger& ledger,
                              const std::string& instance,
                              std::uint64_t execution_id,
-                             const std::vector<HistoryEvent>& events,
+                             Result<std::vector<NewEvent>> events,
                              Moment now) {
     ledger.advance(now);
     if (auto good = check_text(instance, "the instance id"); !good) {
         return failed(std::move(good).error(), "append_with_execution");
     }
+    if (!events) {
+        return failed(std::move(events).error(), "append_with_execution");
+    }
     const auto* known = ledger.instances.find(instance);
-    auto made = to_events(events, known == nullptr ? nullptr : known->find_execution(execution_id));
-    if (!made) {
-        return failed(std::move(made).error(), "append_with_execution");
+    const auto* stored = known == nullptr ? nullptr : known->find_execution(execution_id);
+    if (auto fresh = check_new(*events, stored); !fresh) {
+        return failed(std::move(fresh).error(), "append_with_execution");
     }
     return Record{.at = now.wall,
                   .operation = op::Append{.instance = instance,
                                           .execution_id = execution_id,
-                                          .events = *std::move(made)}};
+                                          .events = *std::move(events)}};
 }
 
 } // namespace durable::ledger

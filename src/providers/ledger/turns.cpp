@@ -172,17 +172,23 @@ void collect_changes(op::CommitTurn& out, const std::vector<HistoryEvent>& event
 }
 
 // New activities and cancelled ones. What is scheduled and cancelled in one turn never gets queued.
-Result<>
-collect_work(op::CommitTurn& out, Ledger& ledger, const TurnCommit& commit, Seq& seq, Instant now) {
+void collect_work(op::CommitTurn& out,
+                  Ledger& ledger,
+                  const TurnCommit& commit,
+                  std::vector<NewWork> prepared,
+                  Seq& seq,
+                  Instant now) {
     const std::set<ActivityId> cancelled{commit.cancelled_activities.begin(),
                                          commit.cancelled_activities.end()};
-    for (const auto& item : commit.worker_items) {
-        DURABLE_TRY_ASSIGN(auto added, to_work(item, seq, now));
-        if (!cancelled.contains(added.activity)) {
-            out.work.push_back(std::move(added));
-            ++seq;
-        }
+    if (!cancelled.empty()) {
+        std::erase_if(prepared,
+                      [&](const NewWork& added) { return cancelled.contains(added.activity); });
     }
+    for (auto& added : prepared) {
+        added.seq = seq++;
+        added.visible_at = now;
+    }
+    out.work = std::move(prepared);
     for (const auto& activity : cancelled) {
         if (const auto* instance = ledger.instances.find(activity.instance)) {
             const auto found =
@@ -190,23 +196,28 @@ collect_work(op::CommitTurn& out, Ledger& ledger, const TurnCommit& commit, Seq&
             out.cancelled_work.insert(out.cancelled_work.end(), found.begin(), found.end());
         }
     }
-    return {};
 }
 
 // New messages and cancelled timers, likewise.
-Result<> collect_messages(
-    op::CommitTurn& out, Ledger& ledger, const TurnCommit& commit, Seq& seq, Instant now) {
+void collect_messages(op::CommitTurn& out,
+                      Ledger& ledger,
+                      const TurnCommit& commit,
+                      std::vector<NewMessage> prepared,
+                      Seq& seq,
+                      Instant now) {
     const std::set<std::uint64_t> cancelled{commit.cancelled_timers.begin(),
                                             commit.cancelled_timers.end()};
-    for (const auto& item : commit.orchestrator_items) {
-        DURABLE_TRY_ASSIGN(auto message,
-                           to_message(item, seq, visible_at(item, now, Duration::zero())));
+    out.messages.reserve(prepared.size());
+    for (std::size_t index = 0; index < prepared.size(); ++index) {
+        auto& message = prepared[index];
         const auto timer = message.kind == kind_of<work::TimerFired> &&
                            message.instance == out.instance &&
                            message.execution_id == out.execution_id;
         if (!timer || !cancelled.contains(message.timer_id)) {
+            message.seq = seq++;
+            message.visible_at =
+                visible_at(commit.orchestrator_items[index], now, Duration::zero());
             out.messages.push_back(std::move(message));
-            ++seq;
         }
     }
     const auto* instance = ledger.instances.find(out.instance);
@@ -217,7 +228,6 @@ Result<> collect_messages(
             }
         }
     }
-    return {};
 }
 
 Result<> check_texts(const ExecutionMetadata& metadata) {
@@ -230,28 +240,46 @@ Result<> check_texts(const ExecutionMetadata& metadata) {
     return check(metadata.parent_instance_id, "the parent's id");
 }
 
-Result<op::CommitTurn> decide_commit(Ledger& ledger, const TurnCommit& commit, Instant now) {
+Result<op::CommitTurn> decide_commit(Ledger& ledger,
+                                     const TurnCommit& commit,
+                                     Result<PreparedTurn> prepared,
+                                     Instant now) {
     DURABLE_TRY_ASSIGN(const auto* lease, live_turn_lease(ledger, commit.lock_token));
     op::CommitTurn out{.instance = *lease->instance->id,
                        .execution_id = commit.execution_id,
                        .consumed = lease->messages,
                        .metadata = commit.metadata};
-    DURABLE_TRY(check_texts(commit.metadata));
-    DURABLE_TRY_ASSIGN(
-        out.events,
-        to_events(commit.history_delta, lease->instance->find_execution(commit.execution_id)));
+    DURABLE_TRY_ASSIGN(auto ready, std::move(prepared));
+    DURABLE_TRY(check_new(ready.events, lease->instance->find_execution(commit.execution_id)));
+    out.events = std::move(ready.events);
     collect_changes(out, commit.history_delta);
     auto seq = ledger.next_seq();
-    DURABLE_TRY(collect_work(out, ledger, commit, seq, now));
-    DURABLE_TRY(collect_messages(out, ledger, commit, seq, now));
+    collect_work(out, ledger, commit, std::move(ready.work), seq, now);
+    collect_messages(out, ledger, commit, std::move(ready.messages), seq, now);
     return out;
 }
 
 } // namespace
 
-Result<Record> commit_turn(Ledger& ledger, const TurnCommit& commit, Moment now) {
+Result<PreparedTurn> prepare_turn(const TurnCommit& commit) {
+    DURABLE_TRY(check_texts(commit.metadata));
+    PreparedTurn prepared;
+    DURABLE_TRY_ASSIGN(prepared.events, to_events(commit.history_delta));
+    for (const auto& item : commit.worker_items) {
+        DURABLE_TRY_ASSIGN(auto added, to_work(item));
+        prepared.work.push_back(std::move(added));
+    }
+    for (const auto& item : commit.orchestrator_items) {
+        DURABLE_TRY_ASSIGN(auto message, to_message(item));
+        prepared.messages.push_back(std::move(message));
+    }
+    return prepared;
+}
+
+Result<Record>
+commit_turn(Ledger& ledger, const TurnCommit& commit, Result<PreparedTurn> prepared, Moment now) {
     ledger.advance(now);
-    auto decided = decide_commit(ledger, commit, now.wall);
+    auto decided = decide_commit(ledger, commit, std::move(prepared), now.wall);
     if (!decided) {
         return failed(std::move(decided).error(), "ack_orchestration_item");
     }

@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace durable::ledger {
 
@@ -28,7 +29,15 @@ offer_turn(Ledger& ledger, const FetchOrchestration& request, Moment now);
 void take_turn(Ledger& ledger, TurnOffer& offer, const Token& token, SteadyInstant until);
 [[nodiscard]] OrchestrationItem complete(TurnOffer offer);
 
-[[nodiscard]] Result<Record> commit_turn(Ledger& ledger, const TurnCommit& commit, Moment now);
+// What a turn leaves, as it is stored; needs no ledger and no lock.
+struct PreparedTurn {
+    std::vector<NewEvent> events;
+    std::vector<NewWork> work;
+    std::vector<NewMessage> messages; // as many as the commit's, in their order
+};
+[[nodiscard]] Result<PreparedTurn> prepare_turn(const TurnCommit& commit);
+[[nodiscard]] Result<Record>
+commit_turn(Ledger& ledger, const TurnCommit& commit, Result<PreparedTurn> prepared, Moment now);
 [[nodiscard]] Result<Record> abandon_turn(Ledger& ledger,
                                           const std::string& lock_token,
                                           std::optional<Duration> delay,

@@ -2,24 +2,29 @@
 
 namespace durable::ledger {
 
-void Waiters::add_watcher(const WatchInstance& request, Sleeper& sleeper) {
-    watchers_.emplace(request.instance,
-                      Watcher{.sleeper = &sleeper, .ended_only = request.ended_only});
+void Waiters::add_watcher(Watcher& watcher) {
+    watchers_.emplace(watcher.request->instance, &watcher);
 }
 
-void Waiters::remove_watcher(const WatchInstance& request, Sleeper& sleeper) {
-    const auto [first, last] = watchers_.equal_range(request.instance);
-    watchers_.erase(std::find_if(
-        first, last, [&](const auto& watcher) { return watcher.second.sleeper == &sleeper; }));
+void Waiters::remove_watcher(Watcher& watcher) {
+    const auto [first, last] = watchers_.equal_range(watcher.request->instance);
+    watchers_.erase(
+        std::find_if(first, last, [&](const auto& other) { return other.second == &watcher; }));
+    std::erase(called_, &watcher);
+}
+
+std::vector<Watcher*> Waiters::watchers() const {
+    std::vector<Watcher*> all;
+    all.reserve(watchers_.size());
+    for (const auto& watcher : watchers_) {
+        all.push_back(watcher.second);
+    }
+    return all;
 }
 
 void Waiters::flush(const MutexLock& lock) {
     turns.flush(lock);
     work.flush(lock);
-    for (auto* sleeper : to_wake_) {
-        sleeper->wake(lock);
-    }
-    to_wake_.clear();
 }
 
 void Waiters::turn_ready(const Version* pinned) {
@@ -35,8 +40,9 @@ void Waiters::work_ready(const WorkGroup& group, std::size_t items) {
 void Waiters::instance_changed(std::string_view instance, bool ended) {
     const auto [first, last] = watchers_.equal_range(instance);
     for (auto watcher = first; watcher != last; ++watcher) {
-        if (ended || !watcher->second.ended_only) {
-            to_wake_.push_back(watcher->second.sleeper);
+        if ((ended || !watcher->second->request->ended_only) && !watcher->second->called) {
+            watcher->second->called = true;
+            called_.push_back(watcher->second);
         }
     }
 }

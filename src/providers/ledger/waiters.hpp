@@ -20,6 +20,7 @@
 #include <stop_token>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace durable::ledger {
@@ -40,6 +41,13 @@ class Sleeper {
     }
     void wake(const MutexLock& lock) { lock.ring_later(bell_); }
 
+    // For who does not hold the mutex: until the bell was rung. May return early.
+    void wait(Duration longest) {
+        bell_->wait(clock_.real_time(longest));
+        bell_->reset();
+    }
+    [[nodiscard]] const std::shared_ptr<Bell>& bell() const noexcept { return bell_; }
+
  private:
     struct Ringer {
         Bell* bell;
@@ -59,6 +67,17 @@ struct Seeker {
     Sleeper* asleep = nullptr;       // nullptr: awake and looking
     SteadyInstant wakes_at;          // by itself, while asleep
     std::atomic<bool> called{false}; // work was found for it; set under the mutex
+};
+
+// A thread in a watch. Whoever changes the instance leaves the answer here, so that the watcher
+// need not take the mutex once more; from then on it may be gone.
+struct Watcher {
+    const WatchInstance* request = nullptr;
+    Sleeper* sleeper = nullptr;
+    bool called = false; // its instance has changed; under the mutex
+    Result<InstanceState> state{InstanceState{}};
+    std::uint64_t reached = 0; // where the journal stood then
+    std::atomic<bool> answered{false};
 };
 
 template <class Request>
@@ -155,8 +174,11 @@ class Waiters final : public Listener {
     Seekers<FetchOrchestration> turns;
     Seekers<durable::FetchWork> work;
 
-    void add_watcher(const WatchInstance& request, Sleeper& sleeper);
-    void remove_watcher(const WatchInstance& request, Sleeper& sleeper);
+    void add_watcher(Watcher& watcher);
+    void remove_watcher(Watcher& watcher);
+    [[nodiscard]] std::vector<Watcher*> watchers() const;
+    // Those whose instance has changed since the last call; each but once.
+    [[nodiscard]] std::vector<Watcher*> take_called() { return std::exchange(called_, {}); }
 
     void flush(const MutexLock& lock);
 
@@ -165,14 +187,10 @@ class Waiters final : public Listener {
     void instance_changed(std::string_view instance, bool ended) override;
 
  private:
-    struct Watcher {
-        Sleeper* sleeper;
-        bool ended_only;
-    };
-    using Watchers = std::unordered_multimap<std::string, Watcher, TextHash, std::equal_to<>>;
+    using Watchers = std::unordered_multimap<std::string, Watcher*, TextHash, std::equal_to<>>;
 
     Watchers watchers_;
-    std::vector<Sleeper*> to_wake_;
+    std::vector<Watcher*> called_;
 };
 
 } // namespace durable::ledger

@@ -79,7 +79,8 @@ Result<> finish_work(Transaction& tx,
                         "an activity ends with ActivityCompleted or ActivityFailed, not " +
                             std::string{type_name(*completion)});
         }
-        DURABLE_TRY_ASSIGN(const auto message, ledger::to_message(*completion, 0, tx.now.wall));
+        DURABLE_TRY_ASSIGN(auto message, ledger::to_message(*completion));
+        message.visible_at = tx.now.wall;
         add_message(tx, message);
     }
     touch_session(tx, row);

@@ -234,15 +234,14 @@ void tell_watchers(Transaction& tx, const InstanceRow& row, const TurnCommit& co
 Result<PreparedCommit> prepare(const TurnCommit& commit) {
     PreparedCommit made;
     DURABLE_TRY(check_texts(commit.metadata));
-    DURABLE_TRY_ASSIGN(made.events, ledger::to_events(commit.history_delta, nullptr));
+    DURABLE_TRY_ASSIGN(made.events, ledger::to_events(commit.history_delta));
     for (const auto& item : commit.worker_items) {
-        DURABLE_TRY_ASSIGN(auto added, ledger::to_work(item, 0, Instant{}));
+        DURABLE_TRY_ASSIGN(auto added, ledger::to_work(item));
         made.work.push_back(std::move(added));
     }
     for (const auto& item : commit.orchestrator_items) {
-        DURABLE_TRY_ASSIGN(
-            auto message,
-            ledger::to_message(item, 0, ledger::visible_at(item, Instant{}, Duration::zero())));
+        DURABLE_TRY_ASSIGN(auto message, ledger::to_message(item));
+        message.visible_at = ledger::visible_at(item, Instant{}, Duration::zero());
         made.messages.push_back(std::move(message));
     }
     return made;

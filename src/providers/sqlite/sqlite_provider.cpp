@@ -186,7 +186,7 @@ Result<> SqliteProvider::append_with_execution(const std::string& instance,
     if (auto good = ledger::check_text(instance, "the instance id"); !good) {
         return failed(std::move(good).error(), operation);
     }
-    const auto made = ledger::to_events(events, nullptr);
+    const auto made = ledger::to_events(events);
     if (!made) {
         return failed(made.error(), operation);
     }
@@ -209,7 +209,7 @@ Result<> SqliteProvider::append_with_execution(const std::string& instance,
 Result<> SqliteProvider::enqueue_for_orchestrator(const WorkItem& item,
                                                   std::optional<Duration> delay) {
     constexpr std::string_view operation = "enqueue_for_orchestrator";
-    auto message = ledger::to_message(item, 0, Instant{});
+    auto message = ledger::to_message(item);
     if (!message) {
         return failed(std::move(message).error(), operation);
     }
@@ -225,7 +225,7 @@ Result<> SqliteProvider::enqueue_for_orchestrator(const WorkItem& item,
 
 Result<> SqliteProvider::enqueue_for_worker(const WorkItem& item) {
     constexpr std::string_view operation = "enqueue_for_worker";
-    const auto made = ledger::to_work(item, 0, Instant{});
+    const auto made = ledger::to_work(item);
     if (!made) {
         return failed(made.error(), operation);
     }

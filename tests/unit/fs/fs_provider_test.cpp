@@ -8,6 +8,7 @@
 #include <durable/fs.hpp>
 #include <durable/testing.hpp>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -55,6 +56,32 @@ TEST_F(FsProviderTest, SaysWhatItIs) {
 
     EXPECT_EQ(store_->name(), "fs");
     EXPECT_EQ(store_->durability(), Durability::power_loss);
+}
+
+// Nothing will change any more: whoever waits for a change is told at once, and why.
+TEST_F(FsProviderTest, AFailedDiskIsToldToWhoWatches) {
+    open(Durability::power_loss, true);
+    ASSERT_TRUE(store_->enqueue_for_orchestrator(start("a"), std::nullopt));
+    const auto seen = store_->watch_instance({.instance = "a"}).value().revision;
+    const auto watch = [&] {
+        return store_->watch_instance({.instance = "a", .seen_revision = seen, .timeout = 1h});
+    };
+    std::vector<std::jthread> watchers;
+    std::atomic<int> told{0};
+    for (int i = 0; i < 3; ++i) {
+        watchers.emplace_back([&] {
+            const auto state = watch();
+            EXPECT_EQ(state.error().code, ErrorCode::storage_failed) << state.error().text();
+            ++told;
+        });
+    }
+
+    disk_.set_fault_rates({.sync_error = 1000});
+    EXPECT_FALSE(store_->enqueue_for_orchestrator(start("b"), std::nullopt));
+
+    watchers.clear(); // none of the clock's time passes
+    EXPECT_EQ(told, 3);
+    EXPECT_EQ(watch().error().code, ErrorCode::storage_failed);
 }
 
 TEST_F(FsProviderTest, AStoreOnDiskCannotPromiseNothing) {

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,9 +66,9 @@ TEST_F(JournalSyncTest, WhatNobodyWaitsForIsSyncedSoon) {
 }
 
 // Here giving way would last for ever, and nobody syncs by itself.
-constexpr JournalOptions patient{.writer_thread = true,
-                                 .longest_unsynced = std::chrono::hours{1},
-                                 .longest_courtesy = std::chrono::hours{1}};
+const JournalOptions patient{.writer_thread = true,
+                             .longest_unsynced = std::chrono::hours{1},
+                             .longest_courtesy = std::chrono::hours{1}};
 
 TEST_F(JournalSyncTest, OneSyncServesACauseAndItsEffect) {
     open(patient);
@@ -129,6 +131,71 @@ TEST_F(JournalSyncTest, WhatNobodyWaitsForIsSyncedHoweverTheWriterRests) {
     }
 
     EXPECT_EQ(journal_->durable(), 20U);
+}
+
+// As those do who sleep until something ends: the sync wakes them, and once only.
+class JournalBellTest : public JournalSyncTest {
+ protected:
+    // Appends, has itself called when that is durable, and waits for the call as long as it takes.
+    Result<> append_and_listen(std::atomic<int>& called_later) {
+        const auto bell = std::make_shared<Bell>();
+        {
+            const std::scoped_lock in_order{order_};
+            const auto lsn = append("x");
+            if (!lsn) {
+                return std::unexpected{lsn.error()};
+            }
+            if (!journal_->ring_once_durable(*lsn, bell)) {
+                bell->ring();
+            } else {
+                ++called_later;
+            }
+        }
+        bell->wait(Duration::max());
+        return journal_->ensure_durable(journal_->last());
+    }
+
+ private:
+    std::mutex order_; // the store's
+};
+
+TEST_F(JournalBellTest, WhoListensIsCalledHoweverTheRoundsMeet) {
+    open({.writer_thread = true});
+    std::atomic<int> called_later{0};
+    {
+        std::vector<std::jthread> running;
+        for (int t = 0; t < 6; ++t) {
+            running.emplace_back([&] {
+                while (called_later < 300) { // a sync has to be in progress for it
+                    ASSERT_TRUE(append_and_listen(called_later));
+                }
+            });
+        }
+    }
+    EXPECT_EQ(journal_->durable(), journal_->last());
+}
+
+TEST_F(JournalBellTest, NobodyIsKeptWaitingForASyncThatNobodyMakes) {
+    open({.writer_thread = false});
+    ASSERT_TRUE(append("x"));
+
+    EXPECT_FALSE(journal_->ring_once_durable(1, std::make_shared<Bell>()));
+}
+
+TEST_F(JournalBellTest, AFailedSyncCallsWhoListens) {
+    open({.writer_thread = true});
+    disk_.set_fault_rates({.sync_error = 100});
+    std::atomic<int> called_later{0};
+    {
+        std::vector<std::jthread> running;
+        for (int t = 0; t < 6; ++t) {
+            running.emplace_back([&] {
+                while (append_and_listen(called_later)) {
+                }
+            });
+        }
+    }
+    EXPECT_EQ(journal_->failure()->code, ErrorCode::storage_failed);
 }
 
 TEST_F(JournalSyncTest, AFailedSyncReleasesEveryWaiter) {
