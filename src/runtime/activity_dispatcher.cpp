@@ -124,10 +124,12 @@ StepResult ActivityDispatcher::fetch(Duration poll,
          .tags = options.worker_tag_filter,
          .stop = stop});
     if (!fetched) {
-        node_.observer.log(LogLevel::warn,
-                           {},
-                           "cannot fetch activities",
-                           {{.name = "error", .value = fetched.error().message}});
+        if (backoff_.tells()) {
+            node_.observer.log(LogLevel::warn,
+                               {},
+                               "cannot fetch activities",
+                               {{.name = "error", .value = fetched.error().message}});
+        }
         return backoff_.failed(fetched.error());
     }
     backoff_.succeeded();

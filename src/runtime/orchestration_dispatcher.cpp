@@ -46,10 +46,12 @@ StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& s
          .cached = [&](std::string_view instance) { return promise.lookup(instance); },
          .stop = stop});
     if (!fetched) {
-        node_.observer.log(LogLevel::warn,
-                           {},
-                           "cannot fetch orchestrations",
-                           {{.name = "error", .value = fetched.error().message}});
+        if (backoff_.tells()) {
+            node_.observer.log(LogLevel::warn,
+                               {},
+                               "cannot fetch orchestrations",
+                               {{.name = "error", .value = fetched.error().message}});
+        }
         return backoff_.failed(fetched.error());
     }
     backoff_.succeeded();

@@ -24,15 +24,19 @@ struct StepResult {
 // One per dispatcher.
 class FetchBackoff {
  public:
+    // From a store that is disturbed, or that will not answer any more, it waits longer and longer;
+    // any other error may concern one instance, and the others must not wait for it.
     [[nodiscard]] StepResult failed(const Error& error) noexcept {
-        if (!error.retryable()) {
+        const auto errors = errors_++;
+        if (!error.retryable() && error.code != ErrorCode::storage_failed) {
             return {.step = Step::failed, .pause = first};
         }
-        const auto pause = std::min(first * (1 << std::min(errors_ + 1, 10)), most);
-        ++errors_;
+        const auto pause = std::min(first * (1 << std::min(errors + 1, 10)), most);
         return {.step = Step::failed, .pause = pause};
     }
     void succeeded() noexcept { errors_ = 0; }
+    // Is the next error worth a line in the log? The first ones are, then fewer and fewer.
+    [[nodiscard]] bool tells() const noexcept { return (errors_ & (errors_ - 1)) == 0; }
 
  private:
     static constexpr Duration first{100};

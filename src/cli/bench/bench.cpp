@@ -18,6 +18,8 @@ namespace durable::cli {
 
 namespace {
 
+constexpr std::uint64_t most_orchestrations = 1'000'000'000;
+
 struct Options {
     std::vector<std::string> names;
     std::string store;
@@ -141,7 +143,7 @@ void add_bench(CLI::App& program, Console console) {
                      "Where the store is made, and removed afterwards: " + known_stores())
         ->required();
     command->add_option("--count", options->load.count, "How many orchestrations")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(std::uint64_t{1}, most_orchestrations));
     command->add_option("--in-flight", options->load.in_flight, "How many at the same time")
         ->check(CLI::Range(1, 1'000));
     command
@@ -151,7 +153,7 @@ void add_bench(CLI::App& program, Console console) {
                 options->load.time = std::chrono::seconds{seconds};
             },
             "For how long; without --count, any number of orchestrations")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, 1'000'000));
     command
         ->add_option("--steps", options->load.steps, "How many activities a longchain has in a row")
         ->check(CLI::Range(1, 1'000'000));

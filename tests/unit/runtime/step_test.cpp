@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +34,29 @@ TEST(FetchBackoff, OtherErrorsWaitAFixedTime) {
 
     EXPECT_EQ(backoff.failed({.code = ErrorCode::corrupt}).pause, 100ms);
     EXPECT_EQ(backoff.failed({.code = ErrorCode::corrupt}).pause, 100ms);
+}
+
+TEST(FetchBackoff, AStoreThatFailedForGoodIsAskedLessAndLess) {
+    FetchBackoff backoff;
+    const Error for_good{.code = ErrorCode::storage_failed};
+
+    EXPECT_EQ(backoff.failed(for_good).pause, 200ms);
+    EXPECT_EQ(backoff.failed(for_good).pause, 400ms);
+}
+
+TEST(FetchBackoff, ErrorsInARowAreToldLessAndLess) {
+    FetchBackoff backoff;
+    std::vector<int> told;
+    for (int error = 1; error <= 100; ++error) {
+        if (backoff.tells()) {
+            told.push_back(error);
+        }
+        (void)backoff.failed({.code = ErrorCode::corrupt});
+    }
+    EXPECT_EQ(told, (std::vector{1, 2, 3, 5, 9, 17, 33, 65}));
+
+    backoff.succeeded();
+    EXPECT_TRUE(backoff.tells());
 }
 
 TEST(Pause, EndsWhenTheClockHasMovedFarEnough) {
