@@ -23,7 +23,7 @@ struct Applicable {
     Why operator()(const op::CommitTurn& commit) const {
         for (const auto seq : commit.consumed) {
             const auto* message = ledger.turns.find(seq);
-            if (message == nullptr || *message->instance->id != commit.instance) {
+            if (message == nullptr || message->instance->id() != commit.instance) {
                 return "message " + std::to_string(seq) + ", which the turn consumed, is missing";
             }
         }

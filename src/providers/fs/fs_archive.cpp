@@ -137,9 +137,10 @@ FsProvider::list(std::string_view operation, std::optional<ExecutionStatus> stat
             if (!all && listed != status) {
                 continue;
             }
-            for (const auto* instance : ledger_.instances.with_status(listed)) {
-                if (instance->copy != ledger::Instance::Copy::made) {
-                    found.emplace_back(instance->number, *instance->id);
+            const auto& instances = ledger_.instances.with_status(listed);
+            for (std::size_t index = 0; index < instances.size(); ++index) {
+                if (instances[index]->copy != ledger::Instance::Copy::made) {
+                    found.emplace_back(instances[index]->number, instances[index]->id());
                 }
             }
         }

@@ -41,7 +41,7 @@ Result<bool> FsProvider::begin_views() {
     {
         const MutexLock lock{mutex_};
         ledger_.instances.for_each(
-            [&](const ledger::Instance& instance) { ids.push_back(*instance.id); });
+            [&](const ledger::Instance& instance) { ids.emplace_back(instance.id()); });
         packs = view_packs();
     }
     DURABLE_TRY(for_each_line(packs, [&](PackLine& line) {

@@ -167,7 +167,7 @@ void Ledger::remove_work(Seq seq) {
 
 void Ledger::note_settled(const Instance& instance) {
     if (options_.track_settled && instance.copy == Instance::Copy::none && settled(instance)) {
-        settled_.push_back(*instance.id);
+        settled_.emplace_back(instance.id());
         settled_bytes_ += history_bytes(instance);
     }
 }
@@ -265,7 +265,7 @@ void Ledger::run(op::Append& operation) {
 void Ledger::changed(Instance& instance, bool ended) {
     instance.revision = ++revision_;
     if (listener_ != nullptr) {
-        listener_->instance_changed(*instance.id, ended);
+        listener_->instance_changed(instance.id(), ended);
     }
 }
 
@@ -333,7 +333,7 @@ void Ledger::run(op::Expire& operation) {
         ++totals_.expired;
         expired_.push_back({.id = seq,
                             .queue = std::string{name_of(Queue::orchestrator)},
-                            .instance = *message->instance->id,
+                            .instance = std::string{message->instance->id()},
                             .text = message->text(),
                             .reason = "expired: its instance did not start in time",
                             .quarantined_at = at_});
@@ -360,7 +360,7 @@ void Ledger::run(op::Quarantine& operation) {
         if (entry == nullptr) {
             return;
         }
-        item.instance = *entry->instance->id;
+        item.instance = entry->instance->id();
         item.text = entry->text.view();
         remove_work(operation.seq);
     } else {
@@ -369,7 +369,7 @@ void Ledger::run(op::Quarantine& operation) {
             return;
         }
         auto& instance = *message->instance;
-        item.instance = *instance.id;
+        item.instance = instance.id();
         item.text = message->text();
         turns.remove(instance, {&operation.seq, 1});
         turns.refile_after_removal(instance);

@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include "providers/ledger/long_list.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -128,7 +130,7 @@ class DueHeap {
         node.item->*Slot = static_cast<std::uint32_t>(place);
     }
 
-    std::vector<Node> nodes_;
+    LongList<Node> nodes_;
 };
 
 } // namespace durable::ledger

@@ -35,7 +35,7 @@ Handover hand_over(Ledger& ledger, Moment now) {
     ledger.advance(now);
     Handover handover;
     ledger.turns.for_each_lease([&](const TurnLease& lease) {
-        handover.turns.push_back({.instance = *lease.instance->id,
+        handover.turns.push_back({.instance = std::string{lease.instance->id()},
                                   .lock_token = lease.token.text(),
                                   .left = std::max(lease.until - now.steady, Duration::zero()),
                                   .messages = lease.messages});

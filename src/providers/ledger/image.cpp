@@ -22,7 +22,7 @@ ExecutionImage image_of(const Execution& execution) {
 
 MessageImage image_of(const Message& message) {
     return {.message = {.seq = message.seq,
-                        .instance = *message.instance->id,
+                        .instance = std::string{message.instance->id()},
                         .visible_at = message.visible_at,
                         .text = message.text(),
                         .kind = message.kind,
@@ -34,7 +34,7 @@ MessageImage image_of(const Message& message) {
 WorkImage image_of(const WorkEntry& entry) {
     const auto* session = entry.group->session;
     return {.work = {.seq = entry.seq,
-                     .activity = {.instance = *entry.instance->id,
+                     .activity = {.instance = std::string{entry.instance->id()},
                                   .execution_id = entry.execution_id,
                                   .activity_id = entry.activity_id},
                      .session = session != nullptr ? std::optional{session->id} : std::nullopt,
@@ -104,19 +104,19 @@ class Touched {
 
  private:
     // Most operations name the same instance again and again.
-    void add(const std::string& id) {
+    void add(std::string_view id) {
         if (ids_.empty() || ids_.back() != id) {
-            ids_.push_back(id);
+            ids_.emplace_back(id);
         }
     }
     void add_work(Seq seq) {
         if (const auto* entry = ledger_.work.find(seq)) {
-            add(*entry->instance->id);
+            add(entry->instance->id());
         }
     }
     void add_message(Seq seq) {
         if (const auto* message = ledger_.turns.find(seq)) {
-            add(*message->instance->id);
+            add(message->instance->id());
         }
     }
 
@@ -127,7 +127,7 @@ class Touched {
 } // namespace
 
 InstanceImage image_of(const Instance& instance) {
-    InstanceImage image{.id = *instance.id,
+    InstanceImage image{.id = std::string{instance.id()},
                         .incarnation = instance.incarnation,
                         .revision = instance.revision,
                         .hidden_until = instance.inbox().hidden_until};

@@ -12,7 +12,7 @@ namespace {
 
 // The text of a timer that goes off when its message becomes visible.
 std::string plain_timer(const Message& message) {
-    return encode(WorkItem{work::TimerFired{.instance = *message.instance->id,
+    return encode(WorkItem{work::TimerFired{.instance = std::string{message.instance->id()},
                                             .execution_id = message.execution_id,
                                             .id = message.timer_id,
                                             .fire_at_ms = to_epoch_ms(message.visible_at)}})

@@ -37,6 +37,8 @@ struct Message {
     Instance* instance = nullptr;
     Message* previous = nullptr; // of the same instance, ascending by seq
     Message* next = nullptr;
+    Message* same_hash = nullptr;       // the queue's: by seq
+    Message* same_timer_hash = nullptr; // by instance, execution and timer
     Instant visible_at;
     PackedText own_text;            // see keep()
     std::uint64_t execution_id = 0; // of a TimerFired, else 0
@@ -122,8 +124,9 @@ struct Instance {
     // Whether all of it stands in an Archive as well. Whoever changes it says `none` first.
     enum class Copy : std::uint8_t { none, being_made, made };
 
-    const std::string* id = nullptr; // the key in the table
-    Instance* previous = nullptr;    // of all, in order of first mention
+    PackedText own_id;
+    Instance* same_hash = nullptr; // the table's
+    Instance* previous = nullptr;  // of all, in order of first mention
     Instance* next = nullptr;
     std::uint64_t incarnation = 0; // of the id: deleted and made again, it has another
     std::uint64_t number = 0;      // in order of creation; never used twice; 0: no row
@@ -151,6 +154,7 @@ struct Instance {
     Copy copy = Copy::none;
     std::uint32_t walked = 0; // the last walk that has met it
 
+    [[nodiscard]] std::string_view id() const noexcept { return own_id.view(); }
     [[nodiscard]] bool exists() const noexcept { return name != nullptr; }
 
     [[nodiscard]] Execution* find_execution(std::uint64_t execution_id) noexcept;

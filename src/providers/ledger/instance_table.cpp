@@ -1,6 +1,7 @@
 #include "providers/ledger/instance_table.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace durable::ledger {
@@ -16,9 +17,17 @@ std::size_t list_of(const Instance& instance) {
 
 } // namespace
 
-Instance* InstanceTable::find_here(std::string_view id) {
-    const auto found = instances_.find(id);
-    return found == instances_.end() ? nullptr : &found->second;
+InstanceTable::~InstanceTable() {
+    instances_.dispose([](Instance& instance) { std::unique_ptr<Instance>{&instance}.reset(); });
+}
+
+std::size_t InstanceTable::hash_of(const Instance& instance) noexcept {
+    return TextHash{}(instance.id());
+}
+
+Instance* InstanceTable::find_here(std::string_view id) const {
+    return instances_.find(TextHash{}(id),
+                           [&](const Instance& instance) { return instance.id() == id; });
 }
 
 Instance* InstanceTable::find(std::string_view id) {
@@ -31,12 +40,12 @@ Instance* InstanceTable::find(std::string_view id) {
 }
 
 const Instance* InstanceTable::find(std::string_view id) const {
-    auto found = instances_.find(id);
-    if (found == instances_.end() && archive_ != nullptr) {
+    const auto* found = find_here(id);
+    if (found == nullptr && archive_ != nullptr) {
         archive_->bring(id); // it was known all the time: nothing changes but where it is
-        found = instances_.find(id);
+        found = find_here(id);
     }
-    return found == instances_.end() ? nullptr : &found->second;
+    return found;
 }
 
 Instance& InstanceTable::get(std::string_view id) {
@@ -45,9 +54,10 @@ Instance& InstanceTable::get(std::string_view id) {
 }
 
 Instance& InstanceTable::make(std::string_view id, std::uint64_t incarnation) {
-    const auto made = instances_.try_emplace(std::string{id}).first;
-    auto& instance = made->second;
-    instance.id = &made->first;
+    auto made = std::make_unique<Instance>();
+    made->own_id = PackedText{id};
+    instances_.insert(*made);
+    auto& instance = *made.release();
     instance.incarnation = incarnation;
     instance.walked = walks_;
     instance.previous = last_;
@@ -69,7 +79,8 @@ void InstanceTable::erase(Instance& instance) {
     if (walker_ == &instance) {
         walker_ = instance.next;
     }
-    instances_.erase(instances_.find(*instance.id));
+    instances_.erase(instance);
+    std::unique_ptr<Instance>{&instance}.reset();
 }
 
 Instance* InstanceTable::walk() noexcept {
@@ -151,8 +162,7 @@ const Version* InstanceTable::intern(const Version& version) {
     return &*versions_.insert(version).first;
 }
 
-const std::vector<Instance*>&
-InstanceTable::with_status(std::optional<ExecutionStatus> status) const {
+const LongList<Instance*>& InstanceTable::with_status(std::optional<ExecutionStatus> status) const {
     return by_status_.at(status ? static_cast<std::size_t>(*status) : no_record);
 }
 

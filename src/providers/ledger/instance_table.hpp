@@ -7,6 +7,8 @@
 #include "providers/ledger/archive.hpp"
 #include "providers/ledger/image.hpp"
 #include "providers/ledger/instance.hpp"
+#include "providers/ledger/link_table.hpp"
+#include "providers/ledger/long_list.hpp"
 #include "providers/ledger/string_pool.hpp"
 
 #include <array>
@@ -15,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 namespace durable::ledger {
@@ -25,13 +26,14 @@ class InstanceTable {
     InstanceTable() = default;
     InstanceTable(const InstanceTable&) = delete;
     InstanceTable& operator=(const InstanceTable&) = delete;
+    ~InstanceTable();
 
     void keep_in(Archive* archive) noexcept { archive_ = archive; } // nullptr: all is here
 
     [[nodiscard]] Instance* find(std::string_view id);
     [[nodiscard]] const Instance* find(std::string_view id) const;
-    [[nodiscard]] Instance* find_here(std::string_view id); // asks no archive
-    [[nodiscard]] Instance& get(std::string_view id);       // made when missing
+    [[nodiscard]] Instance* find_here(std::string_view id) const; // asks no archive
+    [[nodiscard]] Instance& get(std::string_view id);             // made when missing
     void erase(Instance& instance);
 
     // Makes the row, or renames it; a parent is set once. Both keep the lists right.
@@ -60,7 +62,7 @@ class InstanceTable {
     [[nodiscard]] const Version* intern(const Version& version);
 
     // Existing instances whose current execution has that status; nullopt: no record of it.
-    [[nodiscard]] const std::vector<Instance*>&
+    [[nodiscard]] const LongList<Instance*>&
     with_status(std::optional<ExecutionStatus> status) const;
     [[nodiscard]] std::uint64_t existing() const noexcept;
     // The same, counted, with those in the archive.
@@ -86,10 +88,12 @@ class InstanceTable {
     void set_parent(Instance& instance, std::string_view parent);
     void unlist(Instance& instance);
 
-    TextMap<Instance> instances_;
+    [[nodiscard]] static std::size_t hash_of(const Instance& instance) noexcept;
+
+    LinkTable<Instance, &Instance::same_hash, &InstanceTable::hash_of> instances_;
     StringPool strings_;
     std::set<Version> versions_; // few: every engine version that ever pinned an execution
-    std::array<std::vector<Instance*>, 5> by_status_; // four statuses, then "no record"
+    std::array<LongList<Instance*>, 5> by_status_; // four statuses, then "no record"
     std::set<Child> children_;
     std::uint64_t next_number_ = 1;
     std::uint64_t next_incarnation_ = 1;

@@ -71,9 +71,10 @@ decide_delete(Ledger& ledger, const std::vector<std::string>& instances, bool fo
     op::Delete removed;
     for (const auto& id : listed) {
         for (const auto* child : ledger.instances.children(id)) {
-            if (!listed.contains(*child->id)) {
+            if (!listed.contains(child->id())) {
                 return fail(ErrorCode::has_children,
-                            "instance \"" + std::string{id} + "\" has a child \"" + *child->id +
+                            "instance \"" + std::string{id} + "\" has a child \"" +
+                                std::string{child->id()} +
                                 "\" outside the request, which would be an orphan: delete the "
                                 "whole tree");
             }
@@ -98,7 +99,7 @@ std::vector<std::string> select(const Ledger& ledger,
     const auto consider = [&](const Instance& instance) {
         if (found.size() < limit && completed_before(instance, filter.completed_before) &&
             accept(instance)) {
-            found.push_back(*instance.id);
+            found.emplace_back(instance.id());
         }
         return found.size() < limit;
     };

@@ -33,7 +33,7 @@ std::vector<std::string> newest_first(std::vector<Instance*> instances) {
     std::vector<std::string> ids;
     ids.reserve(instances.size());
     for (const auto* instance : instances) {
-        ids.push_back(*instance->id);
+        ids.emplace_back(instance->id());
     }
     return ids;
 }
@@ -174,7 +174,9 @@ std::vector<std::string> list_instances(const Ledger& ledger) {
                               std::optional{ExecutionStatus::continued_as_new},
                               std::optional<ExecutionStatus>{}}) {
         const auto& list = ledger.instances.with_status(status);
-        all.insert(all.end(), list.begin(), list.end());
+        for (std::size_t index = 0; index < list.size(); ++index) {
+            all.push_back(list[index]);
+        }
     }
     return newest_first(std::move(all));
 }
@@ -184,7 +186,7 @@ std::vector<std::string> list_by_status(const Ledger& ledger, const std::string&
     if (!parsed && status != "Unknown") {
         return {};
     }
-    return newest_first(ledger.instances.with_status(parsed));
+    return newest_first(ledger.instances.with_status(parsed).copy());
 }
 
 std::vector<std::uint64_t> list_executions(const Ledger& ledger, const std::string& instance) {
@@ -276,7 +278,7 @@ std::vector<QuarantinedItem> list_quarantined(const Ledger& ledger) {
 std::vector<std::string> list_children(const Ledger& ledger, const std::string& instance) {
     std::vector<std::string> ids;
     for (const auto* child : ledger.instances.children(instance)) {
-        ids.push_back(*child->id);
+        ids.emplace_back(child->id());
     }
     return ids;
 }

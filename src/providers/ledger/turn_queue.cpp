@@ -3,6 +3,7 @@
 #include <durable/codec.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace durable::ledger {
@@ -44,38 +45,26 @@ std::optional<history::OrchestrationStarted> stored_start(const Instance& instan
     return start;
 }
 
-std::size_t TurnQueue::TimerHash::operator()(const TimerKey& key) const noexcept {
-    auto mixed = std::hash<const void*>{}(key.instance);
-    mixed = (mixed ^ key.execution_id) * 0x9e3779b97f4a7c15U;
-    mixed = (mixed ^ (mixed >> 32U) ^ key.timer_id) * 0x9e3779b97f4a7c15U;
-    return mixed ^ (mixed >> 32U);
+TurnQueue::~TurnQueue() {
+    timers_.dispose([](const Message&) {});
+    messages_.dispose([](Message& message) { std::unique_ptr<Message>{&message}.reset(); });
 }
 
-std::size_t TurnQueue::TimerHash::operator()(const Message* message) const noexcept {
-    return (*this)(key_of_timer(message));
+std::size_t TurnQueue::hash_of(const Message& message) noexcept {
+    return mixed_hash(message.seq);
 }
 
-TurnQueue::TimerKey TurnQueue::key_of_timer(const Message* message) noexcept {
-    return {message->instance, message->execution_id, message->timer_id};
-}
-
-bool TurnQueue::TimerEqual::operator()(const Message* a, const Message* b) const noexcept {
-    return key_of_timer(a) == key_of_timer(b);
-}
-
-bool TurnQueue::TimerEqual::operator()(const TimerKey& key, const Message* message) const noexcept {
-    return key == key_of_timer(message);
-}
-
-bool TurnQueue::TimerEqual::operator()(const Message* message, const TimerKey& key) const noexcept {
-    return (*this)(key, message);
+std::size_t TurnQueue::timer_hash_of(const Message& message) noexcept {
+    return mixed_hash(message.instance, message.execution_id, message.timer_id);
 }
 
 // ---- Messages
 
 void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
-    auto& message = messages_[added.seq];
-    message.seq = added.seq;
+    auto made = std::make_unique<Message>();
+    made->seq = added.seq;
+    messages_.insert(*made);
+    auto& message = *made.release();
     message.instance = &instance;
     message.visible_at = added.visible_at;
     message.kind = added.kind;
@@ -90,7 +79,7 @@ void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
     inbox.last = &message;
 
     if (is_timer(added.kind)) {
-        timers_.insert(&message);
+        timers_.insert(message);
     }
     if (added.visible_at > at) {
         message.place = Message::Place::delayed;
@@ -156,8 +145,7 @@ void TurnQueue::forget(Message& message) {
         --inbox.visible_starts;
     }
     if (is_timer(message.kind)) {
-        const auto [first, last] = timers_.equal_range(&message);
-        timers_.erase(std::find(first, last, &message));
+        timers_.erase(message);
     }
     message.doomed = true;
 }
@@ -178,13 +166,16 @@ void TurnQueue::compact(Instance& instance) {
 
 void TurnQueue::remove(Instance& instance, std::span<const Seq> messages) {
     for (const auto seq : messages) {
-        if (auto* message = find(seq); message != nullptr) {
+        if (auto* message = find(seq); message != nullptr && !message->doomed) {
             forget(*message);
         }
     }
     compact(instance);
     for (const auto seq : messages) {
-        messages_.erase(seq);
+        if (auto* message = find(seq); message != nullptr) {
+            messages_.erase(*message);
+            std::unique_ptr<Message>{message}.reset();
+        }
     }
 }
 
@@ -198,18 +189,20 @@ void TurnQueue::remove_all(Instance& instance) {
 }
 
 Message* TurnQueue::find(Seq seq) {
-    const auto found = messages_.find(seq);
-    return found == messages_.end() ? nullptr : &found->second;
+    return messages_.find(mixed_hash(seq),
+                          [&](const Message& message) { return message.seq == seq; });
 }
 
 std::vector<Seq> TurnQueue::find_timers(const Instance& instance,
                                         std::uint64_t execution_id,
                                         std::uint64_t timer_id) const {
     std::vector<Seq> found;
-    const auto [first, last] = timers_.equal_range(TimerKey{&instance, execution_id, timer_id});
-    for (auto timer = first; timer != last; ++timer) {
-        found.push_back((*timer)->seq);
-    }
+    timers_.for_each_near(mixed_hash(&instance, execution_id, timer_id), [&](const Message& timer) {
+        if (timer.instance == &instance && timer.execution_id == execution_id &&
+            timer.timer_id == timer_id) {
+            found.push_back(timer.seq);
+        }
+    });
     std::ranges::sort(found);
     return found;
 }

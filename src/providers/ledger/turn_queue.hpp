@@ -9,6 +9,7 @@
 
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/instance.hpp"
+#include "providers/ledger/link_table.hpp"
 #include "providers/ledger/listener.hpp"
 #include "providers/ledger/moment.hpp"
 #include "providers/ledger/record.hpp"
@@ -19,7 +20,6 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace durable::ledger {
@@ -29,6 +29,7 @@ class TurnQueue {
     TurnQueue() = default;
     TurnQueue(const TurnQueue&) = delete;
     TurnQueue& operator=(const TurnQueue&) = delete;
+    ~TurnQueue();
 
     void listen(Listener* listener) noexcept { listener_ = listener; }
 
@@ -80,34 +81,18 @@ class TurnQueue {
     }
 
  private:
-    struct TimerKey {
-        const Instance* instance;
-        std::uint64_t execution_id;
-        std::uint64_t timer_id;
-        bool operator==(const TimerKey&) const = default;
-    };
-    struct TimerHash {
-        using is_transparent = void;
-        std::size_t operator()(const TimerKey& key) const noexcept;
-        std::size_t operator()(const Message* message) const noexcept;
-    };
-    struct TimerEqual {
-        using is_transparent = void;
-        bool operator()(const Message* a, const Message* b) const noexcept;
-        bool operator()(const TimerKey& key, const Message* message) const noexcept;
-        bool operator()(const Message* message, const TimerKey& key) const noexcept;
-    };
+    [[nodiscard]] static std::size_t hash_of(const Message& message) noexcept;
+    [[nodiscard]] static std::size_t timer_hash_of(const Message& message) noexcept;
     using Ready = DueHeap<Instance, &Instance::slot>;
 
-    [[nodiscard]] static TimerKey key_of_timer(const Message* message) noexcept;
     [[nodiscard]] Instance::Place place_of(Instance& instance) const;
     void leave(Instance& instance);
     void show(Message& message);
     void forget(Message& message);
     void compact(Instance& instance);
 
-    std::unordered_map<Seq, Message> messages_;
-    std::unordered_multiset<Message*, TimerHash, TimerEqual> timers_;
+    LinkTable<Message, &Message::same_hash, &TurnQueue::hash_of> messages_;
+    LinkTable<Message, &Message::same_timer_hash, &TurnQueue::timer_hash_of> timers_;
     DueHeap<Message, &Message::slot> delayed_;  // by visible_at
     DueHeap<Message, &Message::slot> parked_;   // by visible_at
     std::map<const Version*, Ready> ready_;     // by lowest visible seq; never empty heaps

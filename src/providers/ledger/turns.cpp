@@ -29,14 +29,15 @@ Result<TurnLease*> live_turn_lease(Ledger& ledger, const std::string& lock_token
     DURABLE_TRY_ASSIGN(auto* lease, any_turn_lease(ledger, lock_token));
     if (lease->slot == no_slot) {
         return fail(ErrorCode::lock_lost,
-                    "the lease on instance \"" + *lease->instance->id + "\" has expired");
+                    "the lease on instance \"" + std::string{lease->instance->id()} +
+                        "\" has expired");
     }
     return lease;
 }
 
 // Who the instance is. It has a row, or a stored history that tells, or a message that starts it.
 void identify(OrchestrationItem& item, const Instance& instance) {
-    item.instance = *instance.id;
+    item.instance = instance.id();
     item.incarnation = instance.incarnation;
     if (instance.exists()) {
         item.orchestration_name = *instance.name;
@@ -98,7 +99,7 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
     }
     TurnOffer offer{.record = {.at = now.wall}, .item = OrchestrationItem{}};
     auto& item = *offer.item;
-    op::FetchTurn fetch{.instance = *instance->id};
+    op::FetchTurn fetch{.instance = std::string{instance->id()}};
     auto messages = instance->inbox().visible;
     put_in_delivery_order(messages, arrival_of);
     for (const auto* message : messages) {
@@ -245,7 +246,7 @@ Result<op::CommitTurn> decide_commit(Ledger& ledger,
                                      Result<PreparedTurn> prepared,
                                      Instant now) {
     DURABLE_TRY_ASSIGN(const auto* lease, live_turn_lease(ledger, commit.lock_token));
-    op::CommitTurn out{.instance = *lease->instance->id,
+    op::CommitTurn out{.instance = std::string{lease->instance->id()},
                        .execution_id = commit.execution_id,
                        .consumed = lease->messages,
                        .metadata = commit.metadata};
@@ -296,7 +297,7 @@ Result<Record> abandon_turn(Ledger& ledger,
     if (!lease) {
         return failed(std::move(lease).error(), "abandon_orchestration_item");
     }
-    op::AbandonTurn abandon{.instance = *(*lease)->instance->id};
+    op::AbandonTurn abandon{.instance = std::string{(*lease)->instance->id()}};
     if (delay && *delay > Duration::zero()) {
         abandon.hidden_until = add_saturating(now.wall, *delay);
     }

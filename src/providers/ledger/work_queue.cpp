@@ -1,7 +1,10 @@
 #include "providers/ledger/work_queue.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <ranges>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace durable::ledger {
@@ -20,40 +23,26 @@ bool serves(const durable::FetchWork& request, const WorkGroup& group) {
                                  : request.session->claim_new;
 }
 
-WorkQueue::ActivityKey WorkQueue::key_of_activity(const WorkEntry* entry) noexcept {
-    return {entry->instance, entry->execution_id, entry->activity_id};
+WorkQueue::~WorkQueue() {
+    activities_.dispose([](const WorkEntry&) {});
+    entries_.dispose([](WorkEntry& entry) { std::unique_ptr<WorkEntry>{&entry}.reset(); });
 }
 
-std::size_t WorkQueue::ActivityHash::operator()(const ActivityKey& key) const noexcept {
-    auto mixed = std::hash<const void*>{}(key.instance);
-    mixed = (mixed ^ key.execution_id) * 0x9e3779b97f4a7c15U;
-    mixed = (mixed ^ (mixed >> 32U) ^ key.activity_id) * 0x9e3779b97f4a7c15U;
-    return mixed ^ (mixed >> 32U);
+std::size_t WorkQueue::hash_of(const WorkEntry& entry) noexcept {
+    return mixed_hash(entry.seq);
 }
 
-std::size_t WorkQueue::ActivityHash::operator()(const WorkEntry* entry) const noexcept {
-    return (*this)(key_of_activity(entry));
-}
-
-bool WorkQueue::ActivityEqual::operator()(const WorkEntry* a, const WorkEntry* b) const noexcept {
-    return key_of_activity(a) == key_of_activity(b);
-}
-
-bool WorkQueue::ActivityEqual::operator()(const ActivityKey& key,
-                                          const WorkEntry* entry) const noexcept {
-    return key == key_of_activity(entry);
-}
-
-bool WorkQueue::ActivityEqual::operator()(const WorkEntry* entry,
-                                          const ActivityKey& key) const noexcept {
-    return key == key_of_activity(entry);
+std::size_t WorkQueue::activity_hash_of(const WorkEntry& entry) noexcept {
+    return mixed_hash(entry.instance, entry.execution_id, entry.activity_id);
 }
 
 // ---- Items
 
 void WorkQueue::add(Instance& instance, const NewWork& added, Instant at) {
-    auto& entry = entries_[added.seq];
-    entry.seq = added.seq;
+    auto made = std::make_unique<WorkEntry>();
+    made->seq = added.seq;
+    entries_.insert(*made);
+    auto& entry = *made.release();
     entry.instance = &instance;
     entry.execution_id = added.activity.execution_id;
     entry.activity_id = added.activity.activity_id;
@@ -65,7 +54,7 @@ void WorkQueue::add(Instance& instance, const NewWork& added, Instant at) {
         inbox.work->previous = &entry;
     }
     inbox.work = &entry;
-    activities_.insert(&entry);
+    activities_.insert(entry);
 
     entry.group = &group(added.tag, added.session);
     ++entry.group->items;
@@ -117,8 +106,7 @@ void WorkQueue::remove(WorkEntry& entry) {
         entry.next->previous = entry.previous;
     }
     entry.instance->close_inbox();
-    const auto [first, last] = activities_.equal_range(&entry);
-    activities_.erase(std::find(first, last, &entry));
+    activities_.erase(entry);
 
     auto& group = *entry.group;
     if (group.session != nullptr) {
@@ -127,7 +115,8 @@ void WorkQueue::remove(WorkEntry& entry) {
     if (--group.items == 0) {
         drop_group(group);
     }
-    entries_.erase(entry.seq);
+    entries_.erase(entry);
+    std::unique_ptr<WorkEntry>{&entry}.reset();
 }
 
 void WorkQueue::remove_all(Instance& instance) {
@@ -137,19 +126,20 @@ void WorkQueue::remove_all(Instance& instance) {
 }
 
 WorkEntry* WorkQueue::find(Seq seq) {
-    const auto found = entries_.find(seq);
-    return found == entries_.end() ? nullptr : &found->second;
+    return entries_.find(mixed_hash(seq), [&](const WorkEntry& entry) { return entry.seq == seq; });
 }
 
 std::vector<Seq> WorkQueue::find(const Instance& instance,
                                  std::uint64_t execution_id,
                                  std::uint64_t activity_id) const {
     std::vector<Seq> found;
-    const auto [first, last] =
-        activities_.equal_range(ActivityKey{&instance, execution_id, activity_id});
-    for (auto entry = first; entry != last; ++entry) {
-        found.push_back((*entry)->seq);
-    }
+    const auto hash = mixed_hash(&instance, execution_id, activity_id);
+    activities_.for_each_near(hash, [&](const WorkEntry& entry) {
+        if (entry.instance == &instance && entry.execution_id == execution_id &&
+            entry.activity_id == activity_id) {
+            found.push_back(entry.seq);
+        }
+    });
     std::ranges::sort(found);
     return found;
 }

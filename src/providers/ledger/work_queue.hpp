@@ -9,6 +9,7 @@
 
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/instance.hpp"
+#include "providers/ledger/link_table.hpp"
 #include "providers/ledger/listener.hpp"
 #include "providers/ledger/moment.hpp"
 #include "providers/ledger/record.hpp"
@@ -19,7 +20,6 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace durable::ledger {
@@ -39,6 +39,8 @@ struct WorkEntry {
     Instance* instance = nullptr;
     WorkEntry* previous = nullptr; // of the same instance
     WorkEntry* next = nullptr;
+    WorkEntry* same_hash = nullptr;          // the queue's: by seq
+    WorkEntry* same_activity_hash = nullptr; // by instance, execution and activity
     std::uint64_t execution_id = 0;
     std::uint64_t activity_id = 0;
     Instant visible_at;
@@ -92,6 +94,7 @@ class WorkQueue {
     WorkQueue() = default;
     WorkQueue(const WorkQueue&) = delete;
     WorkQueue& operator=(const WorkQueue&) = delete;
+    ~WorkQueue();
 
     void listen(Listener* listener) noexcept { listener_ = listener; }
 
@@ -149,25 +152,8 @@ class WorkQueue {
  private:
     [[nodiscard]] std::optional<Duration> until_next(Moment now, bool sessions) const;
 
-    struct ActivityKey {
-        const Instance* instance;
-        std::uint64_t execution_id;
-        std::uint64_t activity_id;
-        bool operator==(const ActivityKey&) const = default;
-    };
-    struct ActivityHash {
-        using is_transparent = void;
-        std::size_t operator()(const ActivityKey& key) const noexcept;
-        std::size_t operator()(const WorkEntry* entry) const noexcept;
-    };
-    struct ActivityEqual {
-        using is_transparent = void;
-        bool operator()(const WorkEntry* a, const WorkEntry* b) const noexcept;
-        bool operator()(const ActivityKey& key, const WorkEntry* entry) const noexcept;
-        bool operator()(const WorkEntry* entry, const ActivityKey& key) const noexcept;
-    };
-
-    [[nodiscard]] static ActivityKey key_of_activity(const WorkEntry* entry) noexcept;
+    [[nodiscard]] static std::size_t hash_of(const WorkEntry& entry) noexcept;
+    [[nodiscard]] static std::size_t activity_hash_of(const WorkEntry& entry) noexcept;
     [[nodiscard]] WorkGroup& group(const std::optional<std::string>& tag,
                                    const std::optional<std::string>& session);
     [[nodiscard]] static TagShelf::Groups& place_of(WorkGroup& group);
@@ -180,8 +166,8 @@ class WorkQueue {
     void release(WorkEntry& entry);
     void announce(const WorkGroup& group, std::size_t items) const;
 
-    std::unordered_map<Seq, WorkEntry> entries_;
-    std::unordered_multiset<WorkEntry*, ActivityHash, ActivityEqual> activities_;
+    LinkTable<WorkEntry, &WorkEntry::same_hash, &WorkQueue::hash_of> entries_;
+    LinkTable<WorkEntry, &WorkEntry::same_activity_hash, &WorkQueue::activity_hash_of> activities_;
     DueHeap<WorkEntry, &WorkEntry::slot> delayed_; // by visible_at
     std::map<std::optional<std::string>, TagShelf> shelves_;
     std::map<std::pair<const TagShelf*, const Session*>, WorkGroup> groups_;

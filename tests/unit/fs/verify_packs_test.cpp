@@ -189,7 +189,7 @@ TEST_F(VerifyPacksTest, FinishedInstancesAreNotLoadedIntoMemory) {
     std::vector<std::string> here;
     loaded->ledger->instances.for_each([&](const ledger::Instance& instance) {
         if (instance.copy != ledger::Instance::Copy::made) {
-            here.push_back(*instance.id);
+            here.emplace_back(instance.id());
         }
     });
     EXPECT_EQ(here, std::vector<std::string>{"b2"});

@@ -4,6 +4,8 @@
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/history_log.hpp"
 #include "providers/ledger/instance.hpp"
+#include "providers/ledger/link_table.hpp"
+#include "providers/ledger/long_list.hpp"
 #include "providers/ledger/moment.hpp"
 #include "providers/ledger/packed_text.hpp"
 #include "providers/ledger/record.hpp"
@@ -14,8 +16,10 @@
 #include <durable/codec.hpp>
 
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -78,6 +82,130 @@ TEST(DueHeap, VisitsWhatIsDueAndNothingElse) {
     EXPECT_EQ(due.size(), 42u);
     EXPECT_EQ(*due.rbegin(), 41);
     EXPECT_EQ(first_three, 3u);
+}
+
+// ---- LinkTable
+
+struct Linked {
+    std::uint64_t key = 0;
+    std::uint64_t number = 0;
+    Linked* link = nullptr;
+    bool inside = false;
+
+    static std::size_t hash(const Linked& item) noexcept {
+        ++hashed;
+        return mixed_hash(item.key);
+    }
+    static inline std::size_t hashed = 0;
+};
+
+using Table = LinkTable<Linked, &Linked::link, &Linked::hash>;
+
+Linked* find(const Table& table, std::uint64_t key) {
+    return table.find(mixed_hash(key), [&](const Linked& item) { return item.key == key; });
+}
+
+TEST(LinkTable, AgreesWithAMultimapWhileItGrowsAndShrinks) {
+    SeededRandom random{7};
+    std::vector<Linked> items(4000);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        items[i].key = i / 2; // pairs of equals
+        items[i].number = i;
+    }
+    std::map<std::uint64_t, std::set<std::uint64_t>> expected; // numbers by key
+    std::size_t count = 0;
+    Table table;
+    EXPECT_EQ(find(table, 0), nullptr);
+    for (int step = 0; step < 60'000; ++step) {
+        auto& item = items[random.next() % items.size()];
+        // First more come than go, then more go than come.
+        const bool wanted = random.next() % 8 != 0;
+        if (item.inside == (wanted == (step < 30'000))) {
+            continue;
+        }
+        item.inside ? table.erase(item) : table.insert(item);
+        item.inside ? expected[item.key].erase(item.number)
+                    : expected[item.key].insert(item.number).second;
+        count += item.inside ? std::size_t{0} - 1 : 1;
+        item.inside = !item.inside;
+        ASSERT_EQ(table.size(), count);
+        std::set<std::uint64_t> found;
+        table.for_each_near(mixed_hash(item.key), [&](const Linked& near) {
+            if (near.key == item.key) {
+                found.insert(near.number);
+            }
+        });
+        ASSERT_EQ(found, expected[item.key]);
+        ASSERT_EQ(find(table, item.key) != nullptr, !found.empty());
+        ASSERT_LE(table.buckets(), 2 * count + 2);
+        ASSERT_GE(table.buckets(), count);
+    }
+    std::size_t disposed = 0;
+    table.dispose([&](Linked& item) {
+        disposed += item.inside ? 1U : 0U;
+        item = {};
+    });
+    EXPECT_EQ(disposed, count);
+    EXPECT_EQ(table.size(), 0u);
+    EXPECT_EQ(find(table, 0), nullptr);
+}
+
+TEST(LinkTable, NeverMovesManyAtOnce) {
+    std::vector<Linked> items(100'000);
+    Table table;
+    std::size_t most = 0;
+    const auto counted = [&](auto&& change) {
+        const auto before = Linked::hashed;
+        change();
+        most = std::max(most, Linked::hashed - before);
+    };
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        items[i].key = i;
+        counted([&] { table.insert(items[i]); });
+    }
+    for (auto& item : items) {
+        counted([&] { table.erase(item); });
+    }
+    EXPECT_LT(most, 50u);
+    EXPECT_LE(table.buckets(), 2u);
+}
+
+// ---- LongList
+
+TEST(LongList, AgreesWithAVectorAndDoesNotMoveWhenItIsLong) {
+    SeededRandom random{3};
+    LongList<std::uint64_t> list;
+    std::vector<std::uint64_t> expected;
+    const std::uint64_t* place = nullptr; // of an item far behind
+    for (int step = 0; step < 60'000; ++step) {
+        const bool growing = random.next() % 4 != 0;
+        if (expected.empty() || growing == (step < 30'000)) {
+            list.push_back(random.next());
+            expected.push_back(list.back());
+        } else {
+            list.pop_back();
+            expected.pop_back();
+        }
+        ASSERT_EQ(list.size(), expected.size());
+        ASSERT_EQ(list.empty(), expected.empty());
+        if (expected.empty()) {
+            continue;
+        }
+        const auto index = random.next() % expected.size();
+        list[index] += 1;
+        expected[index] += 1;
+        ASSERT_EQ(list.front(), expected.front());
+        ASSERT_EQ(list.back(), expected.back());
+        ASSERT_EQ(std::as_const(list)[index], expected[index]);
+        if (step % 1000 == 0) {
+            ASSERT_EQ(list.copy(), expected);
+        }
+        if (expected.size() > 2000) {
+            place = place == nullptr ? &list[1500] : place;
+            ASSERT_EQ(&list[1500], place);
+        }
+    }
+    EXPECT_NE(place, nullptr);
 }
 
 TEST(HistoryLog, GivesEventsAfterAnyId) {
@@ -225,8 +353,7 @@ TEST(Random, TheSystemsNumbersDoNotRepeat) {
 // ---- Messages
 
 struct ATimer {
-    std::string id = "i";
-    Instance instance{.id = &id};
+    Instance instance{.own_id = PackedText{"i"}};
     Message message{.instance = &instance,
                     .visible_at = from_epoch_ms(5000),
                     .execution_id = 3,

@@ -143,11 +143,11 @@ TEST_F(HandoverTest, AWalkMeetsEveryInstanceWhateverComesAndGoesMeanwhile) {
     }
     std::vector<std::string> met;
     ledger.instances.start_walk();
-    met.push_back(*ledger.instances.walk()->id);
+    met.emplace_back(ledger.instances.walk()->id());
     apply(delete_instances(ledger, {"a", "b"}, true, now)->record); // the next one among them
     ASSERT_FALSE(send(start_item("e")));
     while (const auto* instance = ledger.instances.walk()) {
-        met.push_back(*instance->id);
+        met.emplace_back(instance->id());
     }
 
     EXPECT_EQ(met, (std::vector<std::string>{"a", "c", "d", "e"}));

@@ -38,7 +38,7 @@ struct StateImage {
 [[nodiscard]] inline StateImage state_image(const Ledger& ledger) {
     StateImage image{.rest = ledger.rest(), .totals = ledger.totals()};
     ledger.instances.for_each([&](const Instance& instance) {
-        image.instances.emplace(*instance.id, image_of(instance));
+        image.instances.emplace(instance.id(), image_of(instance));
     });
     return image;
 }
