@@ -78,8 +78,7 @@ void count(const ledger::Ledger& ledger, const PackArchive& archive, Verificatio
             return; // counted
         }
         ++(ledger::settled(instance) ? result.finished : result.live);
-        for (const auto* message = instance.inbox().first; message != nullptr;
-             message = message->next) {
+        for (const auto* message = instance.messages; message != nullptr; message = message->next) {
             ++result.messages;
         }
         for (const auto* work = instance.inbox().work; work != nullptr; work = work->next) {

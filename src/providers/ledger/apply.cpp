@@ -394,7 +394,7 @@ void Ledger::run(op::QuarantineText& operation) {
 // An id that only a message or an activity mentioned is forgotten with the last of them.
 void Ledger::drop_if_unused(Instance& instance) {
     const auto& inbox = instance.inbox();
-    if (!instance.exists() && instance.executions.empty() && inbox.first == nullptr &&
+    if (!instance.exists() && instance.executions.empty() && instance.messages == nullptr &&
         inbox.work == nullptr && inbox.lease == nullptr && !instance.extras &&
         instance.place == Instance::Place::idle) {
         instances.erase(instance);

@@ -55,8 +55,7 @@ Result<> damage_event(Ledger& ledger,
 std::uint32_t max_attempts(const Ledger& ledger, const std::string& instance) {
     std::uint32_t most = 0;
     if (const auto* known = ledger.instances.find(instance)) {
-        for (const auto* message = known->inbox().first; message != nullptr;
-             message = message->next) {
+        for (const auto* message = known->messages; message != nullptr; message = message->next) {
             most = std::max(most, message->attempts);
         }
     }

@@ -15,14 +15,14 @@ constexpr std::uint64_t most_bytes = ~std::uint64_t{0} >> 1U; // what fits besid
 constexpr unsigned varint_bits = 7;
 constexpr unsigned varint_more = 0x80;
 
-// Most histories are small and never grow again: no more than the allocator would round up to.
-// Large ones grow by half, so that appending costs the same however much there is.
+// Most histories are small and never grow again: no more than would be rounded up to anyway. Large
+// ones grow by half, so that appending costs the same however much there is.
 std::size_t capacity_for(std::size_t used) {
     constexpr std::size_t exact_below = 4096;
     constexpr std::size_t grain = 16;
     constexpr std::size_t header = 8;
-    if (used == 0) {
-        return 0;
+    if (used <= largest_block) {
+        return (used + block_grain - 1) / block_grain * block_grain;
     }
     const auto step = used <= exact_below ? grain : std::bit_floor(used - 1) / 2;
     const auto shift = used <= exact_below ? header : 0;
@@ -63,9 +63,13 @@ std::uint64_t read_varint(const char* block, std::size_t& at, int step) {
 HistoryLog::HistoryLog(const HistoryLog& other)
     : used_{other.used_}, count_{other.count_}, bytes_{other.bytes_}, ascending_{other.ascending_} {
     if (used_ > 0) {
-        block_ = std::make_unique_for_overwrite<char[]>(capacity_for(used_));
-        std::memcpy(block_.get(), other.block_.get(), used_);
+        block_ = static_cast<char*>(take_block(capacity_for(used_)));
+        std::memcpy(block_, other.block_, used_);
     }
+}
+
+HistoryLog::~HistoryLog() {
+    give_block_back(block_, capacity_for(used_));
 }
 
 void HistoryLog::swap(HistoryLog& other) noexcept {
@@ -82,13 +86,13 @@ void HistoryLog::swap(HistoryLog& other) noexcept {
 
 bool HistoryLog::operator==(const HistoryLog& other) const noexcept {
     return used_ == other.used_ && count_ == other.count_ &&
-           (used_ == 0 || std::memcmp(block_.get(), other.block_.get(), used_) == 0);
+           (used_ == 0 || std::memcmp(block_, other.block_, used_) == 0);
 }
 
 HistoryLog::Event HistoryLog::event_at(std::size_t begin) const noexcept {
     Event event{.begin = begin, .text = begin};
-    event.id = read_varint(block_.get(), event.text, 1);
-    event.size = read_varint(block_.get(), event.text, 1);
+    event.id = read_varint(block_, event.text, 1);
+    event.size = read_varint(block_, event.text, 1);
     event.end = event.text + event.size;
     event.end += varint_size(event.end - begin);
     return event;
@@ -96,7 +100,7 @@ HistoryLog::Event HistoryLog::event_at(std::size_t begin) const noexcept {
 
 HistoryLog::Event HistoryLog::event_before(std::size_t end) const noexcept {
     auto at = end - 1;
-    const auto size = read_varint(block_.get(), at, -1);
+    const auto size = read_varint(block_, at, -1);
     return event_at(at + 1 - size);
 }
 
@@ -137,7 +141,7 @@ std::optional<HistoryLog::Event> HistoryLog::lookup(std::uint64_t id) const noex
 }
 
 void HistoryLog::expand_to(std::string& out, const Event& event) const {
-    append_expanded(out, std::string_view{block_.get() + event.text, event.size});
+    append_expanded(out, std::string_view{block_ + event.text, event.size});
 }
 
 std::string HistoryLog::find(std::uint64_t id) const {
@@ -164,13 +168,13 @@ void HistoryLog::append(std::uint64_t id, std::string_view text) {
     ascending_ = ascending_ && (empty() || id > last_id());
     const auto needed = used_ + entry.size();
     if (capacity_for(needed) != capacity_for(used_)) {
-        auto larger = std::make_unique_for_overwrite<char[]>(capacity_for(needed));
+        auto* larger = static_cast<char*>(take_block(capacity_for(needed)));
         if (used_ > 0) {
-            std::memcpy(larger.get(), block_.get(), used_);
+            std::memcpy(larger, block_, used_);
         }
-        block_ = std::move(larger);
+        give_block_back(std::exchange(block_, larger), capacity_for(used_));
     }
-    std::memcpy(block_.get() + used_, entry.data(), entry.size());
+    std::memcpy(block_ + used_, entry.data(), entry.size());
     used_ = needed;
     ++count_;
     bytes_ = (bytes_ + text.size()) & most_bytes;

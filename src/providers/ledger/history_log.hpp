@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,7 +38,7 @@ class HistoryLog {
         swap(other);
         return *this;
     }
-    ~HistoryLog() = default;
+    ~HistoryLog();
 
     bool operator==(const HistoryLog& other) const noexcept;
 
@@ -86,7 +85,7 @@ class HistoryLog {
     [[nodiscard]] std::vector<Event> sorted() const;
     void expand_to(std::string& out, const Event& event) const;
 
-    std::unique_ptr<char[]> block_; // its size follows from used_
+    char* block_ = nullptr; // its size follows from used_
     std::size_t used_ = 0;
     std::size_t count_ = 0;
     std::uint64_t bytes_ : 63 = 0;

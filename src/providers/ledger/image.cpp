@@ -146,8 +146,7 @@ InstanceImage image_of(const Instance& instance) {
                                      .last_updated_at_ms = change.last_updated_at_ms};
         }
     }
-    for (const auto* message = instance.inbox().first; message != nullptr;
-         message = message->next) {
+    for (const auto* message = instance.messages; message != nullptr; message = message->next) {
         image.messages.push_back(image_of(*message));
     }
     for (const auto* entry = instance.inbox().work; entry != nullptr; entry = entry->next) {
@@ -174,7 +173,7 @@ std::uint64_t history_bytes(const Instance& instance) {
 bool settled(const Instance& instance) {
     const auto* current = instance.exists() ? instance.current() : nullptr;
     return current != nullptr && current->status != ExecutionStatus::running &&
-           instance.inbox().first == nullptr && instance.inbox().work == nullptr &&
+           instance.messages == nullptr && instance.inbox().work == nullptr &&
            instance.inbox().lease == nullptr;
 }
 

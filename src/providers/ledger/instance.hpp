@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "base/blocks.hpp"
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/history_log.hpp"
 #include "providers/ledger/packed_text.hpp"
@@ -26,7 +27,7 @@ struct Instance;
 struct WorkEntry; // work_queue.hpp
 
 // A row of the orchestrator queue.
-struct Message {
+struct Message : InBlocks {
     enum class Place : std::uint8_t {
         delayed, // in the heap of delayed messages
         visible, // in Inbox::visible
@@ -35,7 +36,7 @@ struct Message {
 
     Seq seq = 0;
     Instance* instance = nullptr;
-    Message* previous = nullptr; // of the same instance, ascending by seq
+    Message* previous = nullptr; // of the same instance, ascending by seq; of the first: the last
     Message* next = nullptr;
     Message* same_hash = nullptr;       // the queue's: by seq
     Message* same_timer_hash = nullptr; // by instance, execution and timer
@@ -84,10 +85,10 @@ struct Execution {
     }
 };
 
-// What is under way. Most instances wait for something else: they have none.
-struct Inbox {
-    Message* first = nullptr; // ascending by seq
-    Message* last = nullptr;
+using Executions = std::vector<Execution, BlockAllocator<Execution>>;
+
+// What is under way. Most instances wait for something else, a timer for example: they have none.
+struct Inbox : InBlocks {
     std::vector<Message*> visible; // in order of becoming visible; sorted by a fetch
     Seq first_visible = 0;         // the lowest of them
     Instant hidden_until;          // the default: never was, or a commit has ended it
@@ -96,7 +97,7 @@ struct Inbox {
     std::uint32_t visible_starts = 0; // visible messages that can start it
 
     [[nodiscard]] bool unused() const noexcept {
-        return first == nullptr && hidden_until == Instant{} && lease == nullptr && work == nullptr;
+        return visible.empty() && hidden_until == Instant{} && lease == nullptr && work == nullptr;
     }
 };
 
@@ -112,7 +113,7 @@ struct Extras {
     std::map<std::string, Change, std::less<>> kv_changes; // by the running execution
 };
 
-struct Instance {
+struct Instance : InBlocks {
     enum class Place : std::uint8_t {
         idle,   // nothing deliverable
         ready,  // in the ready heap of its pinned version
@@ -140,19 +141,20 @@ struct Instance {
     Instant updated_at;
     std::uint64_t current_execution = 0;
 
-    std::vector<Execution> executions; // ascending by id
+    Executions executions; // ascending by id
     std::unique_ptr<Extras> extras;
 
+    Message* messages = nullptr;      // the first of all
     std::unique_ptr<Inbox> under_way; // see inbox()
 
     std::uint32_t slot = no_slot;        // in the heap of its place
     std::uint32_t status_slot = no_slot; // in the list of its status
-    Place place = Place::idle;
-    bool hidden = false;
-    Started started = Started::unknown; // does stored history start it? (only asked without a row)
+    std::uint32_t walked = 0;            // the last walk that has met it
     std::uint8_t status_list = 0;
-    Copy copy = Copy::none;
-    std::uint32_t walked = 0; // the last walk that has met it
+    Place place : 3 = Place::idle;
+    bool hidden : 1 = false;
+    Started started : 2 = Started::unknown; // does stored history start it? (asked without a row)
+    Copy copy : 2 = Copy::none;
 
     [[nodiscard]] std::string_view id() const noexcept { return own_id.view(); }
     [[nodiscard]] bool exists() const noexcept { return name != nullptr; }

@@ -24,8 +24,7 @@ bool continues(const Instance& instance) {
     if (current == nullptr || current->status != ExecutionStatus::continued_as_new) {
         return false;
     }
-    for (const auto* message = instance.inbox().first; message != nullptr;
-         message = message->next) {
+    for (const auto* message = instance.messages; message != nullptr; message = message->next) {
         if (message->kind == kind_of<work::ContinueAsNew>) {
             return true;
         }
@@ -47,8 +46,7 @@ void count(DeleteInstanceResult& result, const Instance& instance) {
         result.executions_deleted += execution.recorded ? 1U : 0U;
         result.events_deleted += execution.history.size();
     }
-    for (const auto* message = instance.inbox().first; message != nullptr;
-         message = message->next) {
+    for (const auto* message = instance.messages; message != nullptr; message = message->next) {
         ++result.queue_messages_deleted;
     }
     for (const auto* entry = instance.inbox().work; entry != nullptr; entry = entry->next) {

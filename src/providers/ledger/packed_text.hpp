@@ -1,12 +1,14 @@
-// PackedText: an immutable string in eight bytes plus its own allocation. A million parked messages
-// are why std::string's 32 bytes are too many.
+// PackedText: an immutable string in eight bytes plus a block of its own. A million parked
+// instances are why std::string's 32 bytes are too many.
 
 #pragma once
 
-#include <cstdint>
+#include "base/blocks.hpp"
+
+#include <cstddef>
 #include <cstring>
-#include <memory>
 #include <string_view>
+#include <utility>
 
 namespace durable::ledger {
 
@@ -14,24 +16,50 @@ class PackedText {
  public:
     PackedText() = default;
     explicit PackedText(std::string_view text)
-        : bytes_{std::make_unique_for_overwrite<char[]>(sizeof(std::size_t) + text.size())} {
+        : block_{static_cast<char*>(take_block(header_for(text.size()) + text.size()))} {
         const auto size = text.size();
-        std::memcpy(bytes_.get(), &size, sizeof size);
-        std::memcpy(bytes_.get() + sizeof size, text.data(), size);
+        *block_ = static_cast<char>(size < large ? size : large);
+        if (size >= large) {
+            std::memcpy(block_ + 1, &size, sizeof size);
+        }
+        if (size > 0) {
+            std::memcpy(block_ + header_for(size), text.data(), size);
+        }
+    }
+    PackedText(PackedText&& other) noexcept : block_{std::exchange(other.block_, nullptr)} {}
+    PackedText& operator=(PackedText&& other) noexcept {
+        std::swap(block_, other.block_);
+        return *this;
+    }
+    PackedText(const PackedText&) = delete;
+    PackedText& operator=(const PackedText&) = delete;
+    ~PackedText() {
+        if (given()) {
+            const auto size = view().size();
+            give_block_back(block_, header_for(size) + size);
+        }
     }
 
-    [[nodiscard]] bool given() const noexcept { return bytes_ != nullptr; } // also when empty
+    [[nodiscard]] bool given() const noexcept { return block_ != nullptr; } // also when empty
     [[nodiscard]] std::string_view view() const noexcept {
-        if (!bytes_) {
+        if (!given()) {
             return {};
         }
-        std::size_t size = 0;
-        std::memcpy(&size, bytes_.get(), sizeof size);
-        return {bytes_.get() + sizeof size, size};
+        std::size_t size = static_cast<unsigned char>(*block_);
+        if (size == large) {
+            std::memcpy(&size, block_ + 1, sizeof size);
+        }
+        return {block_ + header_for(size), size};
     }
 
  private:
-    std::unique_ptr<char[]> bytes_; // size, then the characters
+    static constexpr std::size_t large = 0xff; // instead of the size: it follows
+
+    static constexpr std::size_t header_for(std::size_t size) noexcept {
+        return size < large ? 1 : 1 + sizeof size;
+    }
+
+    char* block_ = nullptr; // the size in a byte, or `large` and the size; then the characters
 };
 
 } // namespace durable::ledger

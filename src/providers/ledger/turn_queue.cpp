@@ -73,10 +73,13 @@ void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
     message.keep(added.text);
 
     // Sequence numbers ascend, so the end of the list is the right place.
-    auto& inbox = instance.open_inbox();
-    message.previous = inbox.last;
-    (inbox.last != nullptr ? inbox.last->next : inbox.first) = &message;
-    inbox.last = &message;
+    if (auto* first = instance.messages; first != nullptr) {
+        message.previous = std::exchange(first->previous, &message);
+        message.previous->next = &message;
+    } else {
+        message.previous = &message;
+        instance.messages = &message;
+    }
 
     if (is_timer(added.kind)) {
         timers_.insert(message);
@@ -128,9 +131,13 @@ void TurnQueue::show(Message& message) {
 
 // Takes the message out of everything except Inbox::visible and messages_.
 void TurnQueue::forget(Message& message) {
-    auto& inbox = message.instance->open_inbox();
-    (message.previous != nullptr ? message.previous->next : inbox.first) = message.next;
-    (message.next != nullptr ? message.next->previous : inbox.last) = message.previous;
+    auto& first = message.instance->messages;
+    if (message.next != nullptr) {
+        message.next->previous = message.previous;
+    } else {
+        first->previous = message.previous;
+    }
+    (first == &message ? first : message.previous->next) = message.next;
     switch (message.place) {
     case Message::Place::delayed:
         delayed_.erase(message);
@@ -142,7 +149,7 @@ void TurnQueue::forget(Message& message) {
         break;
     }
     if (message.place != Message::Place::delayed && starts_instance(message.kind)) {
-        --inbox.visible_starts;
+        --message.instance->open_inbox().visible_starts;
     }
     if (is_timer(message.kind)) {
         timers_.erase(message);
@@ -181,8 +188,7 @@ void TurnQueue::remove(Instance& instance, std::span<const Seq> messages) {
 
 void TurnQueue::remove_all(Instance& instance) {
     std::vector<Seq> all;
-    for (const auto* message = instance.inbox().first; message != nullptr;
-         message = message->next) {
+    for (const auto* message = instance.messages; message != nullptr; message = message->next) {
         all.push_back(message->seq);
     }
     remove(instance, all);

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "base/blocks.hpp"
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/instance.hpp"
 #include "providers/ledger/link_table.hpp"
@@ -32,7 +33,7 @@ struct WorkLease {
 };
 
 // A row of the worker queue.
-struct WorkEntry {
+struct WorkEntry : InBlocks {
     enum class Place : std::uint8_t { delayed, ready, leased };
 
     Seq seq = 0;

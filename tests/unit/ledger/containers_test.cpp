@@ -289,6 +289,17 @@ TEST(PackedText, HoldsAnyText) {
     EXPECT_EQ(PackedText{""}.view(), "");
     EXPECT_EQ(PackedText{}.view(), "");
     static_assert(sizeof(PackedText) == 8);
+    for (const std::size_t size : {1U, 254U, 255U, 256U, 1024U, 70'000U}) {
+        const std::string text(size, 'x');
+        PackedText packed{text};
+        PackedText moved{std::move(packed)};
+        EXPECT_EQ(moved.view(), text);
+        packed = std::move(moved);
+        EXPECT_EQ(packed.view(), text);
+        EXPECT_TRUE(packed.given());
+    }
+    EXPECT_TRUE(PackedText{""}.given());
+    EXPECT_FALSE(PackedText{}.given());
 }
 
 TEST(Token, ReadsWhatItWrote) {

@@ -273,6 +273,25 @@ TEST_F(Turns, ACancelledTimerDoesNotComeWhereverItStands) {
     EXPECT_EQ(std::get<work::TimerFired>(next->messages[1]).id, 4u);
 }
 
+// A million of them wait at a time.
+TEST_F(Turns, AnInstanceThatOnlyWaitsForTimersHasNothingUnderWay) {
+    static_assert(sizeof(Instance) <= 168 && sizeof(Execution) <= 80 && sizeof(Message) <= 96);
+    run_first_turn("a");
+    const auto soon = to_epoch_ms(now.wall) + 1000;
+    ASSERT_FALSE(send(timer_item("a", 2, soon)));
+    ASSERT_FALSE(send(timer_item("a", 3, soon + 1000)));
+
+    EXPECT_EQ(ledger.instances.find("a")->under_way, nullptr);
+    pass(1s);
+    const auto item = fetch();
+    EXPECT_NE(ledger.instances.find("a")->under_way, nullptr);
+    ASSERT_EQ(item->messages.size(), 1u);
+    ASSERT_FALSE(commit({.lock_token = item->lock_token}));
+    EXPECT_EQ(ledger.instances.find("a")->under_way, nullptr);
+    pass(1s);
+    EXPECT_EQ(std::get<work::TimerFired>(fetch()->messages.at(0)).id, 3u);
+}
+
 TEST_F(Turns, P5_ATimerComesBehindWhatWasThereBeforeItWasDue) {
     run_first_turn("a");
     ASSERT_FALSE(send(timer_item("a", 2, to_epoch_ms(now.wall) + 3000)));
