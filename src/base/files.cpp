@@ -95,6 +95,21 @@ FileResult<> replace_file(Files& files, const std::string& path, std::string_vie
     return files.sync_directory(std::string{parent_path(path)});
 }
 
+FileResult<> remove_gradually(Files& files, const std::string& path) {
+    constexpr std::uint64_t step = 1U << 22U;
+    // Whatever does not work here, removing it at once is right.
+    if (const auto file = files.open(path, OpenMode::write)) {
+        auto left = (*file)->size().value_or(0);
+        while (left > step) {
+            left -= step;
+            if (!(*file)->truncate(left)) {
+                break;
+            }
+        }
+    }
+    return files.remove(path);
+}
+
 FileResult<> make_directories(Files& files, const std::string& path) {
     auto made = files.make_directory(path);
     if (!made && made.error().code == std::errc::no_such_file_or_directory &&

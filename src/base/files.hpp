@@ -101,6 +101,9 @@ read_at(File& file, std::span<char> into, std::uint64_t offset);
 // All or nothing, durable on return: a temporary file beside it, synced and renamed.
 [[nodiscard]] FileResult<>
 replace_file(Files& files, const std::string& path, std::string_view content);
+// A large file in steps. Giving the space of hundreds of megabytes back at once keeps every sync of
+// the file system waiting, for a tenth of a second and more.
+[[nodiscard]] FileResult<> remove_gradually(Files& files, const std::string& path);
 // A directory that exists durably, with its parents.
 [[nodiscard]] FileResult<> make_directories(Files& files, const std::string& path);
 // A directory and all that is in it. What does not exist is fine.

@@ -9,7 +9,7 @@ using observability::Metric;
 
 namespace {
 
-// What an entry costs beside the execution: list node, hash node and bucket.
+// What an entry costs beside the execution: list node and bucket.
 constexpr std::size_t entry_overhead = 192;
 
 } // namespace
@@ -19,42 +19,51 @@ FrameCache::FrameCache(Clock& clock, const observability::Observer& observer, Bo
 
 FrameCache::~FrameCache() = default;
 
+std::size_t FrameCache::hash_of(const Entry& entry) noexcept {
+    return std::hash<std::string_view>{}(entry.frame.execution->instance());
+}
+
+FrameCache::Entry* FrameCache::find(std::string_view instance) {
+    return index_.find(std::hash<std::string_view>{}(instance), [&](const Entry& entry) {
+        return entry.frame.execution->instance() == instance;
+    });
+}
+
 FrameCache::Promise::~Promise() {
     if (promised_.empty()) {
         return;
     }
     const MutexLock lock{cache_.mutex_};
     for (const auto& instance : promised_) {
-        const auto found = cache_.index_.find(instance);
-        if (found != cache_.index_.end() && (*found)->promised > 0) {
-            --(*found)->promised;
+        if (auto* found = cache_.find(instance); found != nullptr && found->promised > 0) {
+            --found->promised;
         }
     }
 }
 
 std::optional<CachedHistory> FrameCache::Promise::lookup(std::string_view instance) {
     const MutexLock lock{cache_.mutex_};
-    const auto found = cache_.index_.find(instance);
-    if (found == cache_.index_.end()) {
+    auto* found = cache_.find(instance);
+    if (found == nullptr) {
         return std::nullopt;
     }
-    ++(*found)->promised;
+    ++found->promised;
     promised_.emplace_back(instance);
-    const auto& execution = *(*found)->frame.execution;
+    const auto& execution = *found->frame.execution;
     return CachedHistory{.execution_id = execution.execution_id(),
                          .last_event_id = execution.last_event_id(),
-                         .incarnation = (*found)->frame.incarnation};
+                         .incarnation = found->frame.incarnation};
 }
 
 std::optional<Frame> FrameCache::take(const std::string& instance, std::uint64_t execution_id) {
     Victims taken;
     {
         const MutexLock lock{mutex_};
-        const auto found = index_.find(instance);
-        if (found == index_.end()) {
+        const auto* found = find(instance);
+        if (found == nullptr) {
             return std::nullopt;
         }
-        unlink(*found, taken);
+        unlink(found->place, taken);
     }
     auto& frame = taken.front().frame;
     if (frame.execution->execution_id() != execution_id) {
@@ -78,11 +87,12 @@ void FrameCache::put(Frame frame) {
     {
         const MutexLock lock{mutex_};
         const std::string_view key = victims.front().frame.execution->instance();
-        if (const auto found = index_.find(key); found != index_.end()) {
-            unlink(*found, superseded);
+        if (const auto* found = find(key); found != nullptr) {
+            unlink(found->place, superseded);
         }
         order_.splice(order_.end(), victims);
-        index_.insert(std::prev(order_.end()));
+        order_.back().place = std::prev(order_.end());
+        index_.insert(order_.back());
         bytes_ += bytes;
         shrink(victims);
     }
@@ -91,7 +101,7 @@ void FrameCache::put(Frame frame) {
 }
 
 void FrameCache::unlink(Order::iterator entry, Victims& victims) {
-    index_.erase(entry);
+    index_.erase(*entry);
     bytes_ -= entry->bytes;
     victims.splice(victims.end(), order_, entry);
 }
@@ -133,7 +143,7 @@ void FrameCache::clear(std::string_view reason) {
     Victims victims;
     {
         const MutexLock lock{mutex_};
-        index_.clear();
+        index_.dispose([](const Entry&) {});
         bytes_ = 0;
         victims.swap(order_);
     }

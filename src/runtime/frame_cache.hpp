@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "base/link_table.hpp"
 #include "base/mutex.hpp"
 #include "observability/observer.hpp"
 #include "replay/execution.hpp"
@@ -22,7 +23,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -88,33 +88,21 @@ class FrameCache {
     [[nodiscard]] Size size() const;
 
  private:
+    struct Entry;
+    using Order = std::list<Entry>; // least recently used first
     struct Entry {
         Frame frame;
         std::size_t bytes = 0;
         SteadyInstant used;
         std::uint32_t promised = 0;
+        Entry* same_hash = nullptr; // the index's
+        Order::iterator place = {};
     };
-    using Order = std::list<Entry>; // least recently used first
     using Victims = Order;
 
     // By the instance ids inside the executions.
-    static std::string_view id_of(std::string_view id) noexcept { return id; }
-    static std::string_view id_of(Order::iterator entry) noexcept {
-        return entry->frame.execution->instance();
-    }
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(const auto& key) const noexcept {
-            return std::hash<std::string_view>{}(id_of(key));
-        }
-    };
-    struct Equal {
-        using is_transparent = void;
-        bool operator()(const auto& a, const auto& b) const noexcept {
-            return id_of(a) == id_of(b);
-        }
-    };
-
+    static std::size_t hash_of(const Entry& entry) noexcept;
+    [[nodiscard]] Entry* find(std::string_view instance) DURABLE_REQUIRES(mutex_);
     void unlink(Order::iterator entry, Victims& victims) DURABLE_REQUIRES(mutex_);
     void shrink(Victims& victims) DURABLE_REQUIRES(mutex_);
     void destroy(Victims& victims, std::string_view reason) const;
@@ -124,7 +112,7 @@ class FrameCache {
     Bounds bounds_;
     mutable Mutex mutex_;
     Order order_ DURABLE_GUARDED_BY(mutex_);
-    std::unordered_set<Order::iterator, Hash, Equal> index_ DURABLE_GUARDED_BY(mutex_);
+    LinkTable<Entry, &Entry::same_hash, &FrameCache::hash_of> index_ DURABLE_GUARDED_BY(mutex_);
     std::size_t bytes_ DURABLE_GUARDED_BY(mutex_) = 0;
 };
 

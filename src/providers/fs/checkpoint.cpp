@@ -104,7 +104,7 @@ Result<> CheckpointWriter::finish(std::uint64_t instances) {
     for (const auto& entry : entries) {
         const auto number = file_number(entry.name, suffix);
         if (number != 0 && number < lsn_) {
-            DURABLE_TRY(to_result(files_->remove(directory_ + "/" + entry.name)));
+            DURABLE_TRY(to_result(remove_gradually(*files_, directory_ + "/" + entry.name)));
         }
     }
     return {};

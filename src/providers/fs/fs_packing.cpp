@@ -255,8 +255,8 @@ void FsProvider::drop_packing() {
 // After a checkpoint that does not name them. Somebody may still read one: then later.
 void FsProvider::remove_obsolete_packs() {
     std::erase_if(obsolete_, [&](const std::shared_ptr<const Pack>& pack) {
-        return pack.use_count() == 1 &&
-               files_.remove(pack_path(directory_.packs(), pack->record.number)).has_value();
+        const auto path = pack_path(directory_.packs(), pack->record.number);
+        return pack.use_count() == 1 && remove_gradually(files_, path).has_value();
     });
 }
 

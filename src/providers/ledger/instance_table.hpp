@@ -4,10 +4,10 @@
 
 #pragma once
 
+#include "base/link_table.hpp"
 #include "providers/ledger/archive.hpp"
 #include "providers/ledger/image.hpp"
 #include "providers/ledger/instance.hpp"
-#include "providers/ledger/link_table.hpp"
 #include "providers/ledger/long_list.hpp"
 #include "providers/ledger/string_pool.hpp"
 

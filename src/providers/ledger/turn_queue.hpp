@@ -7,9 +7,9 @@
 
 #pragma once
 
+#include "base/link_table.hpp"
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/instance.hpp"
-#include "providers/ledger/link_table.hpp"
 #include "providers/ledger/listener.hpp"
 #include "providers/ledger/moment.hpp"
 #include "providers/ledger/record.hpp"

@@ -1,5 +1,6 @@
-// Large files are synced a little at a time.
+// Large files are synced, and removed, a little at a time.
 
+#include "base/files.hpp"
 #include "providers/fs/steady_writer.hpp"
 #include "simulation/sim_files.hpp"
 
@@ -44,6 +45,38 @@ TEST(SteadyWriter, EmptiesAFileThatIsThere) {
     ASSERT_TRUE(file->write("now"));
 
     EXPECT_EQ(disk.content("/file"), "now");
+}
+
+// ---- remove_gradually
+
+TEST(RemoveGradually, GivesTheSpaceOfALargeFileBackInSteps) {
+    constexpr std::size_t size = 21U << 20U;
+    simulation::SimFiles disk;
+    {
+        auto file = disk.open("/large", OpenMode::write_or_create);
+        ASSERT_TRUE(file);
+        ASSERT_TRUE(write_at(**file, std::string(size, 'x'), 0));
+    }
+    disk.keep_trace();
+
+    ASSERT_TRUE(remove_gradually(disk, "/large"));
+
+    std::size_t truncated = 0;
+    for (const auto& call : disk.trace()) {
+        truncated += call.what == "truncate" ? 1U : 0U;
+    }
+    EXPECT_EQ(truncated, 5U); // and a last megabyte
+    EXPECT_EQ(disk.trace().back().what, "remove");
+    EXPECT_FALSE(disk.open("/large", OpenMode::read));
+}
+
+TEST(RemoveGradually, RemovesASmallFileAndRefusesWhatIsNotThere) {
+    simulation::SimFiles disk;
+    ASSERT_TRUE(SteadyWriter::open(disk, "/file")->write("small"));
+
+    EXPECT_TRUE(remove_gradually(disk, "/file"));
+    EXPECT_FALSE(disk.open("/file", OpenMode::read));
+    EXPECT_FALSE(remove_gradually(disk, "/file"));
 }
 
 } // namespace

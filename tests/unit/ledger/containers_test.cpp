@@ -1,10 +1,10 @@
 // The small containers below the ledger.
 
+#include "base/link_table.hpp"
 #include "base/random.hpp"
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/history_log.hpp"
 #include "providers/ledger/instance.hpp"
-#include "providers/ledger/link_table.hpp"
 #include "providers/ledger/long_list.hpp"
 #include "providers/ledger/moment.hpp"
 #include "providers/ledger/packed_text.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace durable::ledger {
+namespace durable {
 
 // Spreads what comes one after the other over all bits.
 [[nodiscard]] constexpr std::size_t mixed_hash(std::uint64_t value) noexcept {
@@ -149,4 +149,4 @@ class LinkTable {
     std::size_t size_ = 0;
 };
 
-} // namespace durable::ledger
+} // namespace durable
