@@ -146,6 +146,19 @@ bool Connection::file_is_gone() const noexcept {
            moved != 0;
 }
 
+void Connection::watch_rows(const char* table, std::function<void(std::int64_t)> changed) {
+    watched_ = {.table = table, .changed = std::move(changed)};
+    sqlite3_update_hook(db_.get(), &note_row, &watched_);
+}
+
+void Connection::note_row(
+    void* watched, int /*operation*/, const char* /*name*/, const char* table, long long row) {
+    const auto& self = *static_cast<const Watched*>(watched);
+    if (table == self.table) {
+        self.changed(row);
+    }
+}
+
 // ---- The write-ahead log
 
 // In place of SQLite's own hook for automatic checkpoints, which tells nobody.
@@ -210,7 +223,7 @@ std::vector<std::string> Connection::statements() const {
     return texts;
 }
 
-Query::Query(Connection& db, const char* sql) : db_{db}, sql_{sql} {
+Query::Query(Connection& db, const char* sql) : db_{db} {
     if (db_.failed()) {
         return;
     }
@@ -218,13 +231,13 @@ Query::Query(Connection& db, const char* sql) : db_{db}, sql_{sql} {
     if (found == db_.cache_.end()) {
         statement_ = db_.prepare(sql, true);
         if (statement_ != nullptr) {
-            db_.cache_.try_emplace(sql, nullptr);
+            place_ = &db_.cache_[sql];
         }
     } else if (found->second != nullptr) {
+        place_ = &found->second;
         statement_ = std::move(found->second);
     } else { // a query of the same text is under way further up
         statement_ = db_.prepare(sql, false);
-        cached_ = false;
     }
 }
 
@@ -234,8 +247,8 @@ Query::~Query() {
     }
     sqlite3_reset(statement_.get());
     sqlite3_clear_bindings(statement_.get());
-    if (cached_) {
-        db_.cache_[sql_] = std::move(statement_);
+    if (place_ != nullptr) {
+        *place_ = std::move(statement_);
     }
 }
 

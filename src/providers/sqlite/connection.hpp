@@ -10,6 +10,7 @@
 #include <durable/time.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,9 @@ class Connection {
     [[nodiscard]] std::uint32_t data_version() const noexcept;
     [[nodiscard]] bool in_transaction() const noexcept;
     [[nodiscard]] bool file_is_gone() const noexcept;
+    // Calls `changed` with the rowid of each row of that table that is inserted, updated or deleted
+    // through this connection; the table is not WITHOUT ROWID. It must not use the connection.
+    void watch_rows(const char* table, std::function<void(std::int64_t)> changed);
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] std::vector<std::string> statements() const; // the cached ones
 
@@ -93,6 +97,13 @@ class Connection {
                Duration busy_timeout,
                std::unique_ptr<LogVfs> log_vfs);
 
+    struct Watched {
+        std::string table;
+        std::function<void(std::int64_t)> changed;
+    };
+
+    static void
+    note_row(void* watched, int operation, const char* name, const char* table, long long row);
     static int note_commit(void* log, sqlite3* db, const char* name, int pages);
     [[nodiscard]] sqlite3_file* log_file();
     static int wait_while_busy(void* self, int tries);
@@ -107,6 +118,7 @@ class Connection {
     std::unordered_map<const char*, Statement> cache_;
     std::optional<Error> error_;
     Log log_;
+    Watched watched_;
 };
 
 // A prepared statement in use. Texts must outlive it: they are not copied.
@@ -165,9 +177,8 @@ class Query {
     }
 
     Connection& db_;
-    const char* sql_;
     Connection::Statement statement_;
-    bool cached_ = true;
+    Connection::Statement* place_ = nullptr; // in the cache; nullptr: it is not of the cache
 };
 
 // The first column of the first row.

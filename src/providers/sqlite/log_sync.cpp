@@ -5,6 +5,17 @@
 
 namespace durable::sqlite {
 
+namespace {
+
+// How many syncs in a row a caller makes at most before it goes on with its own life.
+constexpr int most_syncs = 8;
+
+constexpr std::size_t first_told_by(std::size_t number) {
+    return 2 * (number + 1);
+}
+
+} // namespace
+
 LogSync::LogSync(std::unique_ptr<Connection> observer) : observer_{std::move(observer)} {}
 
 Result<> LogSync::ensure(std::optional<std::uint64_t> version) {
@@ -47,6 +58,9 @@ Result<> LogSync::finish(Waiter& waiter) {
         }
         lock.unlock();
         if (waiter.ticket.wait() == Ticket::Call::done) {
+            if (waiter.round) {
+                tell_two(*waiter.round, first_told_by(waiter.number));
+            }
             break;
         }
     }
@@ -84,8 +98,29 @@ void LogSync::call_one_to_sync() {
     }
 }
 
+// Goes on while others wait: calling one of them would leave the disk idle for that long.
 void LogSync::sync(std::unique_lock<std::mutex>& lock, const Waiter& self) {
     syncing_ = true;
+    for (int rounds = 1;; ++rounds) {
+        auto served = sync_once(lock);
+        std::erase(served, &self);
+        // Last, where nobody is left to be woken: it does something else first.
+        std::ranges::partition(served, [](const Waiter* waiter) { return !waiter->occupied; });
+        const auto goes_on = !next_.empty() && rounds < most_syncs;
+        if (!goes_on) {
+            syncing_ = false;
+            call_one_to_sync();
+        }
+        lock.unlock();
+        tell(std::move(served));
+        if (!goes_on) {
+            return;
+        }
+        lock.lock();
+    }
+}
+
+std::vector<LogSync::Waiter*> LogSync::sync_once(std::unique_lock<std::mutex>& lock) {
     called_ = false; // whoever was is served
     served_.swap(next_);
     for (auto* waiter : served_) {
@@ -98,18 +133,26 @@ void LogSync::sync(std::unique_lock<std::mutex>& lock, const Waiter& self) {
     lock.unlock();
     observer_->sync_log();
     lock.lock();
-    const auto served = end_round();
-    call_one_to_sync(); // first: the disk waits
-    lock.unlock();
-    for (auto* waiter : served) {
-        if (waiter != &self) {
-            waiter->ticket.call(Ticket::Call::done);
-        }
+    return end_round();
+}
+
+// Two of them, each of whom wakes two more: all cores wake, and the disk need not wait for that.
+void LogSync::tell(std::vector<Waiter*> served) {
+    const auto round = std::make_shared<const std::vector<Waiter*>>(std::move(served));
+    for (std::size_t number = 0; first_told_by(number) < round->size(); ++number) {
+        (*round)[number]->round = round;
+        (*round)[number]->number = number;
+    }
+    tell_two(*round, 0);
+}
+
+void LogSync::tell_two(const std::vector<Waiter*>& round, std::size_t first) {
+    for (auto number = first; number < std::min(first + 2, round.size()); ++number) {
+        round[number]->ticket.call(Ticket::Call::done);
     }
 }
 
 std::vector<LogSync::Waiter*> LogSync::end_round() {
-    syncing_ = false;
     auto served = std::exchange(served_, {});
     broken_ = observer_->take_error();
     if (broken_) {

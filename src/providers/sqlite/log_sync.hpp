@@ -6,7 +6,8 @@
 // the world something asks here first.
 //
 // One sync serves all who asked before it began, and one of those makes it: whoever comes while
-// nobody does, else one who is woken for that. The others sleep until it is over.
+// nobody does. It makes the next ones as well, up to a number; then one of those who wait is woken
+// for that. The others sleep until theirs is over, and wake each other.
 
 #pragma once
 
@@ -35,6 +36,9 @@ class LogSync {
         std::optional<Error> error{};
         Ticket ticket{};
         bool listed = false; // by LogSync: no round serves it yet
+        // By LogSync, of those whose owner wakes others of the same round.
+        std::shared_ptr<const std::vector<Waiter*>> round{};
+        std::size_t number = 0;
     };
 
     // A connection that only looks.
@@ -57,6 +61,9 @@ class LogSync {
     [[nodiscard]] bool list(Waiter& waiter);
     void call_one_to_sync();
     void sync(std::unique_lock<std::mutex>& lock, const Waiter& self); // returns without the lock
+    [[nodiscard]] std::vector<Waiter*> sync_once(std::unique_lock<std::mutex>& lock);
+    static void tell(std::vector<Waiter*> served);
+    static void tell_two(const std::vector<Waiter*>& round, std::size_t first);
     // Those who need not wait any more.
     [[nodiscard]] std::vector<Waiter*> end_round();
 

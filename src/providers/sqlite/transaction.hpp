@@ -5,6 +5,7 @@
 
 #include "base/random.hpp"
 #include "providers/ledger/moment.hpp"
+#include "providers/sqlite/backlogs.hpp"
 #include "providers/sqlite/connection.hpp"
 
 #include <durable/provider.hpp>
@@ -92,6 +93,7 @@ struct News {
 struct Transaction {
     Connection& db;
     Random& random;
+    Backlogs& backlogs;
     Duration unstarted_message_ttl{};
     Moment now{};
     Counters counters{};

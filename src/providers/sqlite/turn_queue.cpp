@@ -82,9 +82,48 @@ Place place_of(Transaction& tx, const InstanceRow& row, bool live_lease, bool hi
     return can_start(tx, row) ? Place::ready : Place::parked;
 }
 
+// Into the table. What that means for its instance is for the caller.
+struct Inserted {
+    std::int64_t seq;
+    MessageState state;
+};
+
+Inserted insert_message(Transaction& tx,
+                        const ledger::NewMessage& message,
+                        std::int64_t instance,
+                        bool instance_is_parked) {
+    const auto seq = static_cast<std::int64_t>(tx.counters.next_seq++);
+    const auto visible_at = std::max(message.visible_at, tx.now.wall);
+    const auto timer = message.kind == ledger::kind_of<work::TimerFired>;
+    auto state = visible_at == tx.now.wall ? MessageState::visible : MessageState::delayed;
+    if (state == MessageState::delayed) {
+        tx.note_turn_due(visible_at);
+    } else if (instance_is_parked && !starts_instance(message.kind)) { // behind those that wait
+        state = MessageState::parked;
+        tx.outlook.parked_wall = Due::unknown;
+    }
+    run(tx.db,
+        "INSERT INTO messages (seq, instance, state, visible_at, kind, execution_id, timer_id,"
+        " item) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        seq,
+        instance,
+        state,
+        visible_at,
+        message.kind,
+        timer ? std::optional{message.execution_id} : std::nullopt,
+        timer ? std::optional{message.timer_id} : std::nullopt,
+        message.text);
+    return {.seq = seq, .state = state};
+}
+
 } // namespace
 
 void add_message(Transaction& tx, const ledger::NewMessage& message) {
+    if (const auto* backlog = tx.backlogs.find(message.instance);
+        backlog != nullptr && !(backlog->parked && starts_instance(message.kind))) {
+        (void)insert_message(tx, message, backlog->instance, backlog->parked);
+        return;
+    }
     auto known = find_instance(tx.db, message.instance);
     if (!known) {
         auto made = new_instance(tx, message.instance);
@@ -97,35 +136,18 @@ void add_message(Transaction& tx, const ledger::NewMessage& message) {
     add_message(tx, message, *known);
     if (known->place != place || known->head_seq != head_seq) {
         save_place(tx.db, *known);
+    } else if (head_seq) {
+        tx.backlogs.remember(known->instance_id,
+                             {.instance = known->id, .parked = known->place == Place::parked});
     }
 }
 
 void add_message(Transaction& tx, const ledger::NewMessage& message, InstanceRow& held) {
-    const auto seq = static_cast<std::int64_t>(tx.counters.next_seq++);
-    const auto visible_at = std::max(message.visible_at, tx.now.wall);
-    const auto visible = visible_at == tx.now.wall;
-    const auto timer = message.kind == ledger::kind_of<work::TimerFired>;
-    const auto parked = visible && held.place == Place::parked && !starts_instance(message.kind);
-    auto state = visible ? MessageState::visible : MessageState::delayed;
-    state = parked ? MessageState::parked : state;
-    run(tx.db,
-        "INSERT INTO messages (seq, instance, state, visible_at, kind, execution_id, timer_id,"
-        " item) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        seq,
-        held.id,
-        state,
-        visible_at,
-        message.kind,
-        timer ? std::optional{message.execution_id} : std::nullopt,
-        timer ? std::optional{message.timer_id} : std::nullopt,
-        message.text);
-    if (parked) { // behind those that wait already
-        tx.outlook.parked_wall = Due::unknown;
+    const auto [seq, state] = insert_message(tx, message, held.id, held.place == Place::parked);
+    if (state == MessageState::parked) {
         held.head_seq = std::min(held.head_seq.value_or(seq), seq);
-    } else if (visible) {
+    } else if (state == MessageState::visible) {
         show(tx, held, seq, message.kind);
-    } else {
-        tx.note_turn_due(visible_at);
     }
 }
 

@@ -30,7 +30,10 @@ Writer::Writer(std::unique_ptr<Connection> connection,
       options_{options},
       companion_{companion},
       log_sync_{log_sync},
-      connection_{std::move(connection)} {}
+      connection_{std::move(connection)} {
+    connection_->watch_rows("instances",
+                            [backlogs = &backlogs_](std::int64_t row) { backlogs->forget(row); });
+}
 
 Writer::~Writer() = default;
 
@@ -146,6 +149,7 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
         }
         Transaction tx{.db = db,
                        .random = *random_,
+                       .backlogs = backlogs_,
                        .unstarted_message_ttl =
                            std::max<Duration>(options_.unstarted_message_ttl, Duration::zero())};
         begin(tx);
@@ -176,6 +180,7 @@ void Writer::begin(Transaction& tx) {
     tx.now = {.wall = clock_->now(), .steady = clock_->steady()};
     if (!known_ || known_->data_version != tx.db.data_version()) {
         known_ = Known{.counters = load_counters(tx.db)};
+        backlogs_.clear();
         log_reserve_.forget_size();
     }
     if (options_.synchronous == Synchronous::full) {
@@ -241,6 +246,7 @@ bool Writer::run_job(Job& job, Transaction& tx, bool savepoint) {
     if (savepoint) {
         if (refused) {
             run(db, "ROLLBACK TO call");
+            tx.backlogs.clear();
         }
         run(db, "RELEASE call");
     }
@@ -249,6 +255,7 @@ bool Writer::run_job(Job& job, Transaction& tx, bool savepoint) {
 
 void Writer::roll_back() {
     known_.reset();
+    backlogs_.clear();
     if (connection_->in_transaction()) {
         connection_->execute("ROLLBACK");
         (void)connection_->take_error();

@@ -10,6 +10,7 @@
 
 #include "base/mutex.hpp"
 #include "base/random.hpp"
+#include "providers/sqlite/backlogs.hpp"
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/log_reserve.hpp"
 #include "providers/sqlite/log_sync.hpp"
@@ -127,6 +128,7 @@ class Writer {
 
     std::atomic<std::uint64_t> transactions_ = 0;
     Mutex connection_mutex_;
+    Backlogs backlogs_ DURABLE_GUARDED_BY(connection_mutex_); // outlives the connection
     const std::unique_ptr<Connection> connection_ DURABLE_GUARDED_BY(connection_mutex_);
     LogReserve log_reserve_ DURABLE_GUARDED_BY(connection_mutex_);
     std::optional<Known> known_ DURABLE_GUARDED_BY(connection_mutex_);

@@ -1,0 +1,61 @@
+// Backlogs: instances that one more message changes nothing about.
+//
+// Whoever has a visible message keeps its place and its oldest message when others come behind it.
+// So for those the row of the instance need not be read again for every message. What is known here
+// is what the database says: whoever changes a row makes it be forgotten (Connection::watch_rows).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace durable::sqlite {
+
+class Backlogs {
+ public:
+    struct Backlog {
+        std::int64_t instance = 0; // instances.id
+        bool parked = false;       // until something starts it
+    };
+
+    [[nodiscard]] const Backlog* find(std::string_view instance_id) const {
+        const auto found = backlogs_.find(instance_id);
+        return found == backlogs_.end() ? nullptr : &found->second;
+    }
+    void remember(const std::string& instance_id, Backlog backlog) {
+        if (backlogs_.size() >= most) {
+            clear();
+        }
+        backlogs_.insert_or_assign(instance_id, backlog);
+        names_.insert_or_assign(backlog.instance, instance_id);
+    }
+    void forget(std::int64_t instance) {
+        if (const auto found = names_.find(instance); found != names_.end()) {
+            backlogs_.erase(found->second);
+            names_.erase(found);
+        }
+    }
+    void clear() {
+        backlogs_.clear();
+        names_.clear();
+    }
+
+ private:
+    static constexpr std::size_t most = 4096;
+
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const noexcept {
+            return std::hash<std::string_view>{}(text);
+        }
+    };
+
+    std::unordered_map<std::string, Backlog, Hash, std::equal_to<>> backlogs_;
+    std::unordered_map<std::int64_t, std::string> names_;
+};
+
+} // namespace durable::sqlite
