@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 namespace durable::sqlite {
 
@@ -65,6 +66,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path,
     // SQLite opens such a file for reading, and only a write would tell.
     if (sqlite3_db_readonly(db, "main") == 1) {
         return std::unexpected{to_error(SQLITE_READONLY, sqlite3_errstr(SQLITE_READONLY), path)};
+    }
+    if (const auto* full = sqlite3_db_filename(db, "main"); full != nullptr && *full != '\0') {
+        made->log_.path = std::string{full} + "-wal";
     }
     return made;
 }
@@ -142,8 +146,16 @@ bool Connection::in_transaction() const noexcept {
 
 bool Connection::file_is_gone() const noexcept {
     int moved = 0;
-    return sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
-           moved != 0;
+    const auto code = sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return (code == SQLITE_OK && moved != 0) || (log_.expected && log_identity() != log_.expected);
+}
+
+std::optional<Connection::FileIdentity> Connection::log_identity() const noexcept {
+    struct stat found{};
+    if (log_.path.empty() || ::stat(log_.path.c_str(), &found) != 0) {
+        return std::nullopt;
+    }
+    return FileIdentity{.device = found.st_dev, .number = found.st_ino};
 }
 
 void Connection::watch_rows(const char* table, std::function<void(std::int64_t)> changed) {

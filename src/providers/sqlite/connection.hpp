@@ -56,6 +56,7 @@ class Connection {
     // Another one after every commit, of whichever connection, that is seen by a transaction.
     [[nodiscard]] std::uint32_t data_version() const noexcept;
     [[nodiscard]] bool in_transaction() const noexcept;
+    // The file of the database, or of the log that was expected, is not what its name stands for.
     [[nodiscard]] bool file_is_gone() const noexcept;
     // Calls `changed` with the rowid of each row of that table that is inserted, updated or deleted
     // through this connection; the table is not WITHOUT ROWID. It must not use the connection.
@@ -73,6 +74,16 @@ class Connection {
     [[nodiscard]] std::optional<std::int64_t> log_size();
     // Makes the file longer, with zeros, where nobody else does; false: the disk refused.
     [[nodiscard]] bool extend_log(std::int64_t from, std::int64_t to);
+    // Which file it is that has the log's name; nullopt: there is none.
+    struct FileIdentity {
+        std::uint64_t device = 0;
+        std::uint64_t number = 0;
+        bool operator==(const FileIdentity&) const = default;
+    };
+    [[nodiscard]] std::optional<FileIdentity> log_identity() const noexcept;
+    // From now on it has to be this one: nobody deletes the log while a connection is open.
+    // nullopt: whichever.
+    void expect_log(std::optional<FileIdentity> expected) noexcept { log_.expected = expected; }
     // Returns when the disk has what was in the log at the time of the call.
     void sync_log();
 
@@ -90,6 +101,8 @@ class Connection {
     struct Log {
         int pages = 0;
         int checkpoint_at = 0;
+        std::string path; // empty: there is no file
+        std::optional<FileIdentity> expected;
     };
 
     Connection(sqlite3* db,

@@ -29,6 +29,7 @@ Result<std::unique_ptr<Connection>> Readers::take() {
         auto made,
         Connection::open(path_, {.vfs = options_.vfs, .busy_timeout = options_.busy_timeout}));
     made->execute("PRAGMA query_only = 1");
+    made->expect_log(log_);
     if (auto error = made->take_error()) {
         return std::unexpected{*std::move(error)};
     }

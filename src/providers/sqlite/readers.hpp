@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace durable::sqlite {
 class Readers {
  public:
     Readers(std::string path, const Options& options);
+
+    // The log that all of them have to find. Before the first use.
+    void expect_log(std::optional<Connection::FileIdentity> log) { log_ = log; }
 
     // Lends a connection inside a transaction: what `user` sees is one state of the store, at
     // least as new as what was committed before.
@@ -29,6 +33,7 @@ class Readers {
 
     const std::string path_;
     const Options options_;
+    std::optional<Connection::FileIdentity> log_;
     Mutex mutex_;
     std::vector<std::unique_ptr<Connection>> idle_ DURABLE_GUARDED_BY(mutex_);
 };

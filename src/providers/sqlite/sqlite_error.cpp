@@ -65,7 +65,10 @@ Error to_error(int code, std::string_view message, const std::string& path) {
 
 Error file_is_gone(const std::string& path) {
     return {.code = ErrorCode::storage_failed,
-            .message = path + ": the file was deleted or replaced while it was open"};
+            .message =
+                path +
+                ": the file, or the -wal file beside it, was deleted or replaced while it was "
+                "open"};
 }
 
 } // namespace durable::sqlite

@@ -33,6 +33,7 @@ SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
               log_sync_.get()},
       readers_{path, options} {
     if (!in_memory_) {
+        (void)writer_.use([this](Connection& db) { readers_.expect_log(db.log_identity()); });
         // One has read before, should the file be deleted underneath.
         (void)readers_.use([](Connection& db) { (void)store_version(db); });
         foreign_version_ = writer_.foreign_version().value_or(0);

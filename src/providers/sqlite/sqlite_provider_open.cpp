@@ -36,6 +36,7 @@ Result<> set_up(Connection& db, const std::string& boot) {
     db.execute("PRAGMA cache_size = -65536");
     db.checkpoint_every(4000);
     end_leases_of_earlier_boots(db, boot);
+    db.expect_log(db.log_identity()); // it is open now
     if (auto error = db.take_error()) {
         return std::unexpected{*std::move(error)};
     }

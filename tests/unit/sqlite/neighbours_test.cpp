@@ -140,6 +140,39 @@ TEST_F(SqliteNeighbours, ALeaseThereHoldsHere) {
     EXPECT_TRUE(*here->fetch_orchestration_item({.lock_timeout = 60s}));
 }
 
+// What a store remembers of an instance with messages is over when another one moves it.
+TEST_F(SqliteNeighbours, AMessageBehindOthersFindsItsInstanceWhereTheOtherStoreHasPutIt) {
+    const auto raise = [] {
+        return work::ExternalRaised{.instance = "A", .name = "go", .data = "1"};
+    };
+    for (int message = 0; message < 3; ++message) {
+        ASSERT_TRUE(here->enqueue_for_orchestrator(raise(), std::nullopt));
+    }
+    ASSERT_TRUE(there->enqueue_for_orchestrator(start("A"), std::nullopt));
+    ASSERT_TRUE(here->enqueue_for_orchestrator(raise(), std::nullopt));
+
+    const auto turn = there->fetch_orchestration_item({.lock_timeout = 60s});
+
+    ASSERT_TRUE(turn && *turn);
+    EXPECT_EQ((*turn)->messages.size(), 5U);
+}
+
+TEST_F(SqliteNeighbours, AMessageBehindOthersFindsItsInstanceWhereThisStoreHasPutIt) {
+    const auto raise = [] {
+        return work::ExternalRaised{.instance = "A", .name = "go", .data = "1"};
+    };
+    for (int message = 0; message < 3; ++message) {
+        ASSERT_TRUE(here->enqueue_for_orchestrator(raise(), std::nullopt));
+    }
+    ASSERT_TRUE(here->enqueue_for_orchestrator(start("A"), std::nullopt));
+    ASSERT_TRUE(here->enqueue_for_orchestrator(raise(), std::nullopt));
+
+    const auto turn = here->fetch_orchestration_item({.lock_timeout = 60s});
+
+    ASSERT_TRUE(turn && *turn);
+    EXPECT_EQ((*turn)->messages.size(), 5U);
+}
+
 TEST_F(SqliteNeighbours, ManyThreadsOfBothTakeEveryActivityOnce) {
     constexpr std::uint64_t activities = 60;
     for (std::uint64_t id = 1; id <= activities; ++id) {

@@ -125,6 +125,34 @@ TEST_F(SqliteTrouble, AFileThatIsDeletedUnderneathEndsTheStore) {
     EXPECT_FALSE(store->enqueue_for_orchestrator(start("C"), std::nullopt)) << "it stays ended";
 }
 
+// The newest commits are there and nowhere else: whatever was added to it would be lost.
+TEST_F(SqliteTrouble, ALogThatIsDeletedUnderneathEndsTheStore) {
+    const auto store = open();
+    make_running(*store, "A");
+    std::filesystem::remove(path + "-wal");
+
+    const auto refused = store->enqueue_for_orchestrator(start("B"), std::nullopt);
+    const auto read = store->read("A");
+
+    ASSERT_FALSE(refused);
+    expect_error(refused.error(), ErrorCode::storage_failed, "-wal file");
+    ASSERT_FALSE(read);
+    expect_error(read.error(), ErrorCode::storage_failed, "-wal file");
+    EXPECT_FALSE(store->enqueue_for_orchestrator(start("C"), std::nullopt)) << "it stays ended";
+}
+
+TEST_F(SqliteTrouble, ALogThatIsReplacedUnderneathEndsTheStore) {
+    const auto store = open();
+    make_running(*store, "A");
+    std::filesystem::copy_file(path + "-wal", path + "-copy");
+    std::filesystem::rename(path + "-copy", path + "-wal");
+
+    const auto refused = store->enqueue_for_orchestrator(start("B"), std::nullopt);
+
+    ASSERT_FALSE(refused);
+    expect_error(refused.error(), ErrorCode::storage_failed, "-wal file");
+}
+
 TEST_F(SqliteTrouble, AMachineThatDoesNotTellItsBootKeepsNoLeases) {
     const auto opened = try_open({}, {.boot_id = ""});
 
