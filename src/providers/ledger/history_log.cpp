@@ -1,5 +1,6 @@
 #include "providers/ledger/history_log.hpp"
 
+#include "base/blocks.hpp"
 #include "providers/ledger/shorthand.hpp"
 
 #include <algorithm>
