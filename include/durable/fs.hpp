@@ -33,10 +33,11 @@ struct Options {
     bool readable_views = false;
 };
 
-// Opens the store in this directory, which is made if it does not exist.
+// Opens the store in this directory, which is made if it does not exist. A relative path counts
+// from where the process works now, also when it works elsewhere later.
 //   unavailable       another process has it open (the message names it), or the disk is full
-//   invalid_argument  the directory holds something else, durability is `none`, or the ttl is
-//                     negative
+//   invalid_argument  the directory holds something else and is left alone, its path is empty or
+//                     has a NUL byte, durability is `none`, or the ttl is negative
 //   unsupported       a newer version of the library wrote it
 //   corrupt           stored data is damaged; the message names file and offset
 //   storage_failed    the file system refused

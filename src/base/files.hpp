@@ -67,6 +67,20 @@ struct DirectoryEntry {
     bool operator==(const DirectoryEntry&) const = default;
 };
 
+// A directory that is held open: it stays the same one, whatever becomes of its name.
+class Directory {
+ public:
+    Directory() = default;
+    Directory(const Directory&) = delete;
+    Directory& operator=(const Directory&) = delete;
+    virtual ~Directory() = default;
+
+    // As of a file. Some network file systems have no locks for directories: an error then.
+    [[nodiscard]] virtual FileResult<bool> try_lock() = 0;
+    // Whether the path that it was opened by still leads to it.
+    [[nodiscard]] virtual FileResult<bool> still_there() = 0;
+};
+
 class Files {
  public:
     Files() = default;
@@ -85,6 +99,10 @@ class Files {
     [[nodiscard]] virtual FileResult<std::vector<DirectoryEntry>>
     list(const std::string& directory) = 0;
     [[nodiscard]] virtual FileResult<> sync_directory(const std::string& path) = 0;
+    [[nodiscard]] virtual FileResult<std::unique_ptr<Directory>>
+    open_directory(const std::string& path) = 0;
+    // The same path for whoever works in another directory: begins with '/'.
+    [[nodiscard]] virtual FileResult<std::string> absolute(const std::string& path) = 0;
 };
 
 // The machine's. Lives as long as the program.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 
 #include <dirent.h>
@@ -52,6 +53,14 @@ class Descriptor {
     int number_;
 };
 
+// Takes what is open there for this process until it is closed.
+FileResult<bool> try_flock(const Descriptor& descriptor, std::string_view path) {
+    if (retry_interrupted([&] { return ::flock(descriptor.get(), LOCK_EX | LOCK_NB); }) == 0) {
+        return true;
+    }
+    return errno == EWOULDBLOCK ? FileResult<bool>{false} : system_error("lock", path);
+}
+
 class SystemFile final : public File {
  public:
     SystemFile(int descriptor, std::string path) : fd_{descriptor}, path_{std::move(path)} {}
@@ -96,12 +105,7 @@ class SystemFile final : public File {
         return check(number == 0 ? 0 : -1, "allocate");
     }
 
-    FileResult<bool> try_lock() override {
-        if (retry_interrupted([&] { return ::flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0) {
-            return true;
-        }
-        return errno == EWOULDBLOCK ? FileResult<bool>{false} : system_error("lock", path_);
-    }
+    FileResult<bool> try_lock() override { return try_flock(fd_, path_); }
 
  private:
     static off_t to_offset(std::uint64_t offset) { return static_cast<off_t>(offset); }
@@ -110,6 +114,31 @@ class SystemFile final : public File {
         return result == 0 ? FileResult<>{} : system_error(call, path_);
     }
 
+    Descriptor fd_;
+    std::string path_;
+};
+
+class SystemDirectory final : public Directory {
+ public:
+    SystemDirectory(int descriptor, std::string path) : fd_{descriptor}, path_{std::move(path)} {}
+
+    FileResult<bool> try_lock() override { return try_flock(fd_, path_); }
+
+    // While it is open nothing else can get its number.
+    FileResult<bool> still_there() override {
+        struct stat held{};
+        struct stat named{};
+        if (::fstat(fd_.get(), &held) != 0) {
+            return system_error("stat", path_);
+        }
+        if (::stat(path_.c_str(), &named) != 0) {
+            return errno == ENOENT || errno == ENOTDIR ? FileResult<bool>{false}
+                                                       : system_error("stat", path_);
+        }
+        return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+    }
+
+ private:
     Descriptor fd_;
     std::string path_;
 };
@@ -191,15 +220,41 @@ class SystemFiles final : public Files {
     }
 
     FileResult<> sync_directory(const std::string& path) override {
-        const Descriptor descriptor{retry_interrupted(
-            [&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })};
+        const Descriptor descriptor{open_to_read(path)};
         if (descriptor.get() < 0) {
             return system_error("open directory", path);
         }
         return check(::fsync(descriptor.get()), "fsync directory", path);
     }
 
+    FileResult<std::unique_ptr<Directory>> open_directory(const std::string& path) override {
+        const int descriptor = open_to_read(path);
+        if (descriptor < 0) {
+            return system_error("open directory", path);
+        }
+        return std::make_unique<SystemDirectory>(descriptor, path);
+    }
+
+    FileResult<std::string> absolute(const std::string& path) override {
+        if (path.starts_with('/')) {
+            return path;
+        }
+        std::error_code failed;
+        const auto here = std::filesystem::current_path(failed);
+        if (failed) {
+            return std::unexpected{
+                FileError{std::errc{failed.value()},
+                          "find the working directory for " + path + ": " + failed.message()}};
+        }
+        return (here / path).string();
+    }
+
  private:
+    static int open_to_read(const std::string& directory) {
+        return retry_interrupted(
+            [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+    }
+
     static bool is_directory(const std::string& directory, const dirent& entry) {
         if (entry.d_type != DT_UNKNOWN) {
             return entry.d_type == DT_DIR;

@@ -130,4 +130,41 @@ FileResult<> SimFile::resize(std::uint64_t size, bool may_shrink, std::string_vi
     return *verdict == SimFiles::Verdict::go ? FileResult<>{} : power_is_off(call, path_);
 }
 
+SimDirectory::~SimDirectory() {
+    const MutexLock lock{disk_.mutex_};
+    if (holds_lock_ && boot_ == disk_.boot_) {
+        inode_->locked = false;
+    }
+}
+
+FileResult<bool> SimDirectory::try_lock() {
+    const MutexLock lock{disk_.mutex_};
+    if (auto admitted = admit("lock directory"); !admitted) {
+        return std::unexpected{std::move(admitted).error()};
+    }
+    if (inode_->locked && !holds_lock_) {
+        return false;
+    }
+    inode_->locked = holds_lock_ = true;
+    return true;
+}
+
+FileResult<bool> SimDirectory::still_there() {
+    const MutexLock lock{disk_.mutex_};
+    if (auto admitted = admit("stat directory"); !admitted) {
+        return std::unexpected{std::move(admitted).error()};
+    }
+    const auto found = disk_.names_.find(path_);
+    return found != disk_.names_.end() && found->second == inode_;
+}
+
+FileResult<> SimDirectory::admit(std::string_view call) {
+    const auto verdict = disk_.admit(call, path_, disk_.rates_.io_error);
+    if (!verdict) {
+        return std::unexpected{verdict.error()};
+    }
+    return boot_ == disk_.boot_ && *verdict == SimFiles::Verdict::go ? FileResult<>{}
+                                                                     : power_is_off(call, path_);
+}
+
 } // namespace durable::simulation

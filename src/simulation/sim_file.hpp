@@ -1,4 +1,4 @@
-// An open file of the simulated disk.
+// An open file or directory of the simulated disk.
 
 #pragma once
 
@@ -44,6 +44,28 @@ class SimFile final : public File {
     const std::shared_ptr<SimInode> inode_;
     const std::string path_;
     const bool writable_;
+    const std::uint64_t boot_;
+    bool holds_lock_ = false;
+};
+
+class SimDirectory final : public Directory {
+ public:
+    SimDirectory(SimFiles& disk,
+                 std::shared_ptr<SimInode> inode,
+                 std::string path,
+                 std::uint64_t boot)
+        : disk_{disk}, inode_{std::move(inode)}, path_{std::move(path)}, boot_{boot} {}
+    ~SimDirectory() override;
+
+    FileResult<bool> try_lock() override;
+    FileResult<bool> still_there() override;
+
+ private:
+    FileResult<> admit(std::string_view call) DURABLE_REQUIRES(disk_.mutex_);
+
+    SimFiles& disk_;
+    const std::shared_ptr<SimInode> inode_;
+    const std::string path_;
     const std::uint64_t boot_;
     bool holds_lock_ = false;
 };

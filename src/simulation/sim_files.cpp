@@ -190,6 +190,28 @@ FileResult<> SimFiles::sync_directory(const std::string& path) {
     return *verdict == Verdict::go ? FileResult<>{} : power_is_off("sync directory", path);
 }
 
+FileResult<std::unique_ptr<Directory>> SimFiles::open_directory(const std::string& path) {
+    const MutexLock lock{mutex_};
+    const auto verdict = admit("open directory", path, rates_.io_error);
+    if (!verdict) {
+        return std::unexpected{verdict.error()};
+    }
+    if (*verdict == Verdict::crash) {
+        return power_is_off("open directory", path);
+    }
+    if (chance(rates_.no_handles)) {
+        return simulated_error(std::errc::too_many_files_open, "open directory", path);
+    }
+    if (!is_directory(path)) {
+        return simulated_error(std::errc::no_such_file_or_directory, "open directory", path);
+    }
+    return std::make_unique<SimDirectory>(*this, names_.find(path)->second, path, boot_);
+}
+
+FileResult<std::string> SimFiles::absolute(const std::string& path) {
+    return path.starts_with('/') ? path : "/" + path;
+}
+
 std::uint64_t SimFiles::calls() const {
     const MutexLock lock{mutex_};
     return calls_;

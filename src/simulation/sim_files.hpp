@@ -54,6 +54,8 @@ class SimFiles final : public Files {
     FileResult<> remove_directory(const std::string& path) override;
     FileResult<std::vector<DirectoryEntry>> list(const std::string& directory) override;
     FileResult<> sync_directory(const std::string& path) override;
+    FileResult<std::unique_ptr<Directory>> open_directory(const std::string& path) override;
+    FileResult<std::string> absolute(const std::string& path) override; // everybody works in "/"
 
     // ---- Faults
 
@@ -91,6 +93,7 @@ class SimFiles final : public Files {
 
  private:
     friend class SimFile;
+    friend class SimDirectory;
     struct NameChange;
     enum class Verdict : std::uint8_t { go, crash };
     using Names = std::map<std::string, std::shared_ptr<SimInode>, std::less<>>;

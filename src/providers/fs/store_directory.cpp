@@ -6,8 +6,9 @@
 #include "model/json_reader.hpp"
 #include "providers/fs/fs_error.hpp"
 
-#include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 
 namespace durable::fs {
 
@@ -19,42 +20,91 @@ bool is_missing(const FileError& error) {
     return error.code == std::errc::no_such_file_or_directory;
 }
 
-Result<> lock_now(Files& files, const std::string& directory, File& file) {
-    DURABLE_TRY_ASSIGN(const bool taken, to_result(file.try_lock()));
-    if (!taken) {
-        // The holder wrote its number a moment after it took the lock: the file may be empty.
-        std::string holder = read_file(files, StoreLayout{directory}.lock()).value_or("");
-        holder = holder.substr(0, holder.find('\n'));
-        return fail(ErrorCode::unavailable,
-                    "the store " + directory + " is in use by process " +
-                        (holder.empty() ? "(unknown)" : holder));
+// Whoever has the store wrote its number a moment after it took the locks: the file may be missing
+// or empty for that long.
+FileResult<std::string> read_holder(Files& files, const std::string& directory) {
+    constexpr int most_looks = 20;
+    for (int look = 1;; ++look) {
+        auto holder = read_file(files, StoreLayout{directory}.lock());
+        if (look == most_looks || (holder && !holder->empty())) {
+            return holder;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    return {};
 }
 
-Result<std::unique_ptr<File>> take_lock(Files& files, const std::string& directory) {
-    DURABLE_TRY_ASSIGN(
-        auto file, to_result(files.open(StoreLayout{directory}.lock(), OpenMode::write_or_create)));
-    DURABLE_TRY(lock_now(files, directory, *file));
+std::unexpected<Error> in_use(Files& files, const std::string& directory) {
+    const auto holder = read_holder(files, directory);
+    std::string message = "the store " + directory + " is in use by process ";
+    if (holder && !holder->empty()) {
+        message += holder->substr(0, holder->find('\n'));
+    } else {
+        message += "(unknown)";
+    }
+    if (!holder && is_missing(holder.error())) {
+        message += "; its runtime.lock was removed, which must not be done while it is open";
+    }
+    return fail(ErrorCode::unavailable, std::move(message));
+}
+
+// Network file systems that map these locks to others want a file that is open for writing.
+bool has_no_directory_locks(const FileError& error) {
+    return error.code == std::errc::bad_file_descriptor ||
+           error.code == std::errc::invalid_argument ||
+           error.code == std::errc::function_not_supported ||
+           error.code == std::errc::operation_not_supported;
+}
+
+Result<> lock_directory(Files& files, const std::string& path, Directory& directory) {
+    auto taken = directory.try_lock();
+    if (!taken && has_no_directory_locks(taken.error())) {
+        return {}; // runtime.lock is left
+    }
+    DURABLE_TRY_ASSIGN(const bool mine, to_result(std::move(taken)));
+    return mine ? Result<>{} : in_use(files, path);
+}
+
+Result<> lock_file(Files& files, const std::string& path, File& file) {
+    DURABLE_TRY_ASSIGN(const bool mine, to_result(file.try_lock()));
+    return mine ? Result<>{} : in_use(files, path);
+}
+
+Result<StoreLock> take_lock(Files& files, const std::string& path) {
+    StoreLock lock;
+    DURABLE_TRY_ASSIGN(lock.directory, to_result(files.open_directory(path)));
+    DURABLE_TRY(lock_directory(files, path, *lock.directory));
+    DURABLE_TRY_ASSIGN(lock.file,
+                       to_result(files.open(StoreLayout{path}.lock(), OpenMode::write_or_create)));
+    DURABLE_TRY(lock_file(files, path, *lock.file));
     // Never removed: a lock on a file without a name would exclude nobody.
-    DURABLE_TRY(to_result(file->truncate(0)));
-    DURABLE_TRY(to_result(write_at(*file, std::to_string(process_id()) + "\n", 0)));
-    return file;
+    DURABLE_TRY(to_result(lock.file->truncate(0)));
+    DURABLE_TRY(to_result(write_at(*lock.file, std::to_string(process_id()) + "\n", 0)));
+    return lock;
 }
 
-// Refuses a directory that holds something else than a store: a typing mistake must not scatter
-// files over it.
-Result<> make_format(Files& files, const std::string& directory) {
-    DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(directory)));
-    const auto foreign = std::ranges::find_if(entries, [](const DirectoryEntry& entry) {
-        return entry.name != lock_name && !entry.name.starts_with("FORMAT.tmp.");
-    });
-    if (foreign != entries.end()) {
-        return fail(ErrorCode::invalid_argument,
-                    directory + " is not a store: it has no FORMAT file, but it has " +
-                        foreign->name);
+// Refuses a directory that holds something else than a store of this version: a typing mistake must
+// not scatter files over it. Makes nothing, not even the lock.
+Result<> refuse_others(Files& files, const std::string& path) {
+    auto known = check_format(files, path);
+    if (known || known.error().code != ErrorCode::not_found) {
+        return known;
     }
-    return write_format(files, directory);
+    DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(path)));
+    const DirectoryEntry* foreign = nullptr;
+    for (const auto& entry : entries) {
+        if (entry.name == "FORMAT") {
+            return {}; // somebody else has just made it a store
+        }
+        if (foreign == nullptr && entry.name != lock_name &&
+            !entry.name.starts_with("FORMAT.tmp.")) {
+            foreign = &entry;
+        }
+    }
+    if (foreign == nullptr) {
+        return {};
+    }
+    return fail(ErrorCode::invalid_argument,
+                path + " is not a store: it has no FORMAT file, but it has " + foreign->name);
 }
 
 Result<> remove_temporary(Files& files, const std::string& directory) {
@@ -69,16 +119,23 @@ Result<> remove_temporary(Files& files, const std::string& directory) {
 
 } // namespace
 
-Result<StoreDirectory> StoreDirectory::open(Files& files, const std::string& path) {
-    if (path.empty()) {
+Result<StoreDirectory> StoreDirectory::open(Files& files, const std::string& given) {
+    if (given.empty()) {
         return fail(ErrorCode::invalid_argument, "the path of the store is empty");
     }
+    if (given.contains('\0')) {
+        return fail(ErrorCode::invalid_argument,
+                    "the path of the store has a NUL byte, behind " +
+                        given.substr(0, given.find('\0')));
+    }
+    DURABLE_TRY_ASSIGN(const auto path, to_result(files.absolute(given)));
     DURABLE_TRY(to_result(make_directories(files, path)));
+    DURABLE_TRY(refuse_others(files, path));
     DURABLE_TRY_ASSIGN(auto lock, take_lock(files, path));
     StoreDirectory store{path, std::move(lock)};
     auto known = check_format(files, path);
     if (!known && known.error().code == ErrorCode::not_found) {
-        known = make_format(files, path);
+        known = write_format(files, path);
     }
     DURABLE_TRY(std::move(known));
     DURABLE_TRY(remove_temporary(files, path));
@@ -94,14 +151,24 @@ Result<StoreDirectory> StoreDirectory::open(Files& files, const std::string& pat
     return store;
 }
 
-Result<std::unique_ptr<File>> lock_for_reading(Files& files, const std::string& path) {
+Result<StoreLock> lock_for_reading(Files& files, const std::string& path) {
+    StoreLock lock;
+    auto directory = files.open_directory(path);
+    if (!directory) {
+        return is_missing(directory.error())
+                   ? Result<StoreLock>{std::move(lock)}
+                   : std::unexpected{to_error(std::move(directory).error())};
+    }
+    lock.directory = *std::move(directory);
+    DURABLE_TRY(lock_directory(files, path, *lock.directory));
     auto file = files.open(StoreLayout{path}.lock(), OpenMode::read);
     if (!file) {
-        return is_missing(file.error()) ? Result<std::unique_ptr<File>>{nullptr}
+        return is_missing(file.error()) ? Result<StoreLock>{std::move(lock)}
                                         : std::unexpected{to_error(std::move(file).error())};
     }
-    DURABLE_TRY(lock_now(files, path, **file));
-    return *std::move(file);
+    lock.file = *std::move(file);
+    DURABLE_TRY(lock_file(files, path, *lock.file));
+    return lock;
 }
 
 Result<> write_format(Files& files, const std::string& path) {

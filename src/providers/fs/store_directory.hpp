@@ -1,6 +1,7 @@
 // StoreDirectory: a store's directory, taken for this process. What lies where:
 //
-//   runtime.lock   held by flock while a process has the store open; says which
+//   runtime.lock   held by flock while a process has the store open, as is the directory itself;
+//                  says which process
 //   FORMAT         {"format":1}: what this version understands
 //   journal/       every change, in order
 //   checkpoint/    the live state at some point of the journal
@@ -35,11 +36,21 @@ struct StoreLayout {
     [[nodiscard]] std::string quarantine() const { return path + "/quarantine"; }
 };
 
+// What keeps others out of a store. Two locks: one stays when somebody removes runtime.lock, the
+// other where the file system has no locks for directories. The system gives both back when the
+// process dies.
+struct StoreLock {
+    std::unique_ptr<Directory> directory; // nullptr: there is none
+    std::unique_ptr<File> file;           // nullptr: there is none, the store was never opened
+};
+
 class StoreDirectory {
  public:
-    // Makes what is missing and takes the lock; see fs.hpp for the errors.
+    // Makes what is missing and takes the locks; see fs.hpp for the errors. What is refused is left
+    // as it was.
     [[nodiscard]] static Result<StoreDirectory> open(Files& files, const std::string& path);
 
+    // Absolute: the process may work in another directory later.
     [[nodiscard]] const std::string& path() const noexcept { return layout_.path; }
     [[nodiscard]] std::string journal() const { return layout_.journal(); }
     [[nodiscard]] std::string checkpoint() const { return layout_.checkpoint(); }
@@ -48,17 +59,16 @@ class StoreDirectory {
     [[nodiscard]] std::string quarantine() const { return layout_.quarantine(); }
 
  private:
-    StoreDirectory(std::string path, std::unique_ptr<File> lock)
+    StoreDirectory(std::string path, StoreLock lock)
         : layout_{std::move(path)}, lock_{std::move(lock)} {}
 
     StoreLayout layout_;
-    std::unique_ptr<File> lock_; // the system gives it back when the process dies
+    StoreLock lock_;
 };
 
-// Keeps others out while somebody reads: the lock of an existing store, without writing anything.
-// nullptr: it has no lock file, so it was never opened.
+// Keeps others out while somebody reads: the locks of an existing store, without writing anything.
 //   unavailable  a process has the store open; the message names it
-[[nodiscard]] Result<std::unique_ptr<File>> lock_for_reading(Files& files, const std::string& path);
+[[nodiscard]] Result<StoreLock> lock_for_reading(Files& files, const std::string& path);
 
 // Makes the directory a store of this version. The last thing to do for whoever makes one by hand:
 // without it nobody takes the directory for a store.

@@ -3,6 +3,7 @@
 #include "providers/fs/fs_provider.hpp"
 #include "simulation/sim_files.hpp"
 #include "unit/fs/finished_instance.hpp"
+#include "unit/fs/forwarding_files.hpp"
 
 #include <durable/testing.hpp>
 
@@ -23,9 +24,9 @@ namespace {
 using simulation::SimFiles;
 
 // A disk that tells when a pack is about to be read.
-class WatchedFiles final : public Files {
+class WatchedFiles final : public ForwardingFiles {
  public:
-    explicit WatchedFiles(Files& disk) : disk_{disk} {}
+    using ForwardingFiles::ForwardingFiles;
 
     std::function<void()> on_pack;
 
@@ -35,27 +36,8 @@ class WatchedFiles final : public Files {
             told();
             on_pack = told;
         }
-        return disk_.open(path, mode);
+        return ForwardingFiles::open(path, mode);
     }
-    FileResult<> make_directory(const std::string& path) override {
-        return disk_.make_directory(path);
-    }
-    FileResult<> rename(const std::string& from, const std::string& to) override {
-        return disk_.rename(from, to);
-    }
-    FileResult<> remove(const std::string& path) override { return disk_.remove(path); }
-    FileResult<> remove_directory(const std::string& path) override {
-        return disk_.remove_directory(path);
-    }
-    FileResult<std::vector<DirectoryEntry>> list(const std::string& directory) override {
-        return disk_.list(directory);
-    }
-    FileResult<> sync_directory(const std::string& path) override {
-        return disk_.sync_directory(path);
-    }
-
- private:
-    Files& disk_;
 };
 
 class PacksWithoutWaitingTest : public ::testing::Test {

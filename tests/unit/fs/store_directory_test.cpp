@@ -3,9 +3,14 @@
 #include "base/process.hpp"
 #include "providers/fs/store_directory.hpp"
 #include "simulation/sim_files.hpp"
+#include "unit/fs/forwarding_files.hpp"
+#include "unit/fs/temporary_directory.hpp"
 
+#include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -56,6 +61,109 @@ TEST(StoreDirectoryTest, ADirectoryWithOtherFilesIsLeftAlone) {
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, ErrorCode::invalid_argument);
     EXPECT_NE(store.error().message.find("thesis.tex"), std::string::npos);
+    EXPECT_EQ(disk.paths(), std::vector<std::string>{"/home/thesis.tex"}) << "not even a lock";
+}
+
+TEST(StoreDirectoryTest, APathWithANulByteIsRefusedAndNothingIsMade) {
+    SimFiles disk;
+
+    const auto store = StoreDirectory::open(disk, std::string("/x\0y", 4));
+
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(store.error().message, "the path of the store has a NUL byte, behind /x");
+    EXPECT_EQ(disk.list("/").value(), std::vector<DirectoryEntry>{});
+}
+
+TEST(StoreDirectoryTest, WithoutItsLockFileAnOpenStoreStillKeepsOthersOut) {
+    SimFiles disk;
+    const auto first = StoreDirectory::open(disk, "/store");
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(disk.remove("/store/runtime.lock"));
+    const auto before = disk.paths();
+
+    const auto second = StoreDirectory::open(disk, "/store");
+    const auto reader = lock_for_reading(disk, "/store");
+
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::unavailable);
+    EXPECT_EQ(second.error().message,
+              "the store /store is in use by process (unknown); its runtime.lock was removed, "
+              "which must not be done while it is open");
+    ASSERT_FALSE(reader);
+    EXPECT_EQ(reader.error().message, second.error().message);
+    EXPECT_EQ(disk.paths(), before);
+}
+
+TEST(StoreDirectoryTest, WhereDirectoriesHaveNoLocksTheLockFileKeepsOthersOut) {
+    // As the directory's lock of both openers is refused.
+    const auto open_without = [](SimFiles& disk, std::uint64_t call) {
+        disk.fail_at(call, std::errc::bad_file_descriptor);
+        return StoreDirectory::open(disk, "/store");
+    };
+    const auto lock_call = [](SimFiles& disk, std::uint64_t from) {
+        const auto trace = disk.trace();
+        while (from < trace.size() && trace[from].what != "lock directory") {
+            ++from;
+        }
+        return from;
+    };
+    SimFiles counting;
+    counting.keep_trace();
+    ASSERT_TRUE(StoreDirectory::open(counting, "/store"));
+    const auto again = counting.calls();
+    ASSERT_TRUE(StoreDirectory::open(counting, "/store"));
+
+    SimFiles disk;
+    const auto first = open_without(disk, lock_call(counting, 0));
+    ASSERT_TRUE(first) << first.error().text();
+    ASSERT_EQ(disk.calls(), again);
+    const auto second = open_without(disk, lock_call(counting, again));
+
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().message,
+              "the store /store is in use by process " + std::to_string(process_id()));
+}
+
+// A disk on which the holder of the store has just begun: it says who it is after the first look.
+class LateHolder final : public ForwardingFiles {
+ public:
+    explicit LateHolder(SimFiles& disk) : ForwardingFiles{disk}, disk_{disk} {}
+
+    FileResult<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
+        if (mode == OpenMode::read && path == "/store/runtime.lock" && looks_++ == 1) {
+            disk_.overwrite(path, "4711\n");
+        }
+        return ForwardingFiles::open(path, mode);
+    }
+
+ private:
+    SimFiles& disk_;
+    int looks_ = 0;
+};
+
+TEST(StoreDirectoryTest, AProcessThatHasJustOpenedTheStoreIsNamedToo) {
+    SimFiles disk;
+    LateHolder files{disk};
+    const auto first = StoreDirectory::open(disk, "/store");
+    ASSERT_TRUE(first);
+    disk.overwrite("/store/runtime.lock", "");
+
+    const auto second = StoreDirectory::open(files, "/store");
+
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().message, "the store /store is in use by process 4711");
+}
+
+TEST(StoreDirectoryTest, ARelativePathStaysWhereItWasWhenTheProcessGoesElsewhere) {
+    const TemporaryDirectory place;
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(place.path());
+    const auto store = StoreDirectory::open(system_files(), "fe");
+    std::filesystem::current_path(before);
+
+    ASSERT_TRUE(store) << store.error().text();
+    EXPECT_EQ(store->journal(), std::filesystem::canonical(place.path()).string() + "/fe/journal");
 }
 
 TEST(StoreDirectoryTest, ANewerFormatIsRefused) {
