@@ -57,8 +57,8 @@ FsProvider::FsProvider(StoreDirectory directory, Options options, const Machine&
                      machine.random},
       options_{std::move(options)},
       machine_{machine},
-      files_{machine.files != nullptr ? *machine.files : system_files()},
       directory_{std::move(directory)},
+      files_{directory_.files()},
       archive_{files_, directory_.packs(), ledger_} {}
 
 FsProvider::~FsProvider() {
@@ -90,6 +90,11 @@ std::string FsProvider::version() const {
 
 Result<> FsProvider::recover() {
     const MutexLock lock{mutex_};
+    directory_.files().when_lost([this](const FileError& error) {
+        if (journal_) {
+            journal_->give_up(to_error(error));
+        }
+    });
     DURABLE_TRY_ASSIGN(const Lsn after, load_checkpoint());
     // A process that died may have renamed it only: it must stay before its records go.
     DURABLE_TRY(to_result(files_.sync_directory(directory_.checkpoint())));

@@ -189,8 +189,8 @@ class FsProvider final : public ledger::LedgerProvider {
 
     const Options options_;
     const Machine machine_;
-    Files& files_;
     const StoreDirectory directory_;
+    Files& files_;                   // of the directory
     std::optional<Journal> journal_; // set once, by recover()
 
     // Which record made a queue item: the latest ones, whose records may not be durable yet.

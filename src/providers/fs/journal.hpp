@@ -108,6 +108,8 @@ class Journal {
     [[nodiscard]] Result<> working() const {
         return failed_.load(std::memory_order_acquire) ? Result<>{failed_error()} : Result<>{};
     }
+    // For somebody who knows that nothing can be stored here any more: it has failed from now on.
+    void give_up(Error error) { (void)fail_for_good(std::move(error)); }
     [[nodiscard]] JournalCounters counters() const;
 
     // Keeps a spare segment ready; from a housekeeping thread, again and again.

@@ -2,13 +2,13 @@
 
 #include "base/crc32c.hpp"
 #include "base/process.hpp"
+#include "base/stay_awake.hpp"
 #include "base/try.hpp"
 #include "model/json_reader.hpp"
 #include "providers/fs/fs_error.hpp"
 
 #include <array>
 #include <chrono>
-#include <thread>
 
 namespace durable::fs {
 
@@ -23,14 +23,13 @@ bool is_missing(const FileError& error) {
 // Whoever has the store wrote its number a moment after it took the locks: the file may be missing
 // or empty for that long.
 FileResult<std::string> read_holder(Files& files, const std::string& directory) {
-    constexpr int most_looks = 20;
-    for (int look = 1;; ++look) {
-        auto holder = read_file(files, StoreLayout{directory}.lock());
-        if (look == most_looks || (holder && !holder->empty())) {
-            return holder;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    }
+    constexpr std::chrono::milliseconds longest{20};
+    const auto said = [&] {
+        const auto holder = read_file(files, StoreLayout{directory}.lock());
+        return holder && !holder->empty();
+    };
+    (void)stay_awake_until(said, {.longest = longest, .others_run = longest});
+    return read_file(files, StoreLayout{directory}.lock());
 }
 
 std::unexpected<Error> in_use(Files& files, const std::string& directory) {
@@ -119,7 +118,7 @@ Result<> remove_temporary(Files& files, const std::string& directory) {
 
 } // namespace
 
-Result<StoreDirectory> StoreDirectory::open(Files& files, const std::string& given) {
+Result<StoreDirectory> StoreDirectory::open(Files& disk, const std::string& given) {
     if (given.empty()) {
         return fail(ErrorCode::invalid_argument, "the path of the store is empty");
     }
@@ -128,11 +127,12 @@ Result<StoreDirectory> StoreDirectory::open(Files& files, const std::string& giv
                     "the path of the store has a NUL byte, behind " +
                         given.substr(0, given.find('\0')));
     }
-    DURABLE_TRY_ASSIGN(const auto path, to_result(files.absolute(given)));
-    DURABLE_TRY(to_result(make_directories(files, path)));
-    DURABLE_TRY(refuse_others(files, path));
-    DURABLE_TRY_ASSIGN(auto lock, take_lock(files, path));
-    StoreDirectory store{path, std::move(lock)};
+    DURABLE_TRY_ASSIGN(const auto path, to_result(disk.absolute(given)));
+    DURABLE_TRY(to_result(make_directories(disk, path)));
+    DURABLE_TRY(refuse_others(disk, path));
+    DURABLE_TRY_ASSIGN(auto lock, take_lock(disk, path));
+    StoreDirectory store{disk, path, std::move(lock)};
+    auto& files = store.files();
     auto known = check_format(files, path);
     if (!known && known.error().code == ErrorCode::not_found) {
         known = write_format(files, path);

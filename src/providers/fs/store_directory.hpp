@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/files.hpp"
+#include "providers/fs/store_files.hpp"
 
 #include <durable/result.hpp>
 
@@ -57,13 +58,18 @@ class StoreDirectory {
     [[nodiscard]] std::string packs() const { return layout_.packs(); }
     [[nodiscard]] std::string instances() const { return layout_.instances(); }
     [[nodiscard]] std::string quarantine() const { return layout_.quarantine(); }
+    // For everything in it.
+    [[nodiscard]] StoreFiles& files() const noexcept { return *files_; }
 
  private:
-    StoreDirectory(std::string path, StoreLock lock)
-        : layout_{std::move(path)}, lock_{std::move(lock)} {}
+    StoreDirectory(Files& files, const std::string& path, StoreLock lock)
+        : layout_{path},
+          files_{std::make_unique<StoreFiles>(files, std::move(lock.directory), path)},
+          lock_{std::move(lock.file)} {}
 
     StoreLayout layout_;
-    StoreLock lock_;
+    std::unique_ptr<StoreFiles> files_; // has the directory, and its lock
+    std::unique_ptr<File> lock_;
 };
 
 // Keeps others out while somebody reads: the locks of an existing store, without writing anything.
