@@ -34,7 +34,9 @@ ExitCode verify(const Options& options, std::ostream& out) {
     if (!found) {
         throw CLI::ValidationError{"verify", found.error().message};
     }
-    if (found->checkpoint != 0) {
+    if (found->checkpoint != 0 && found->checkpoint_bytes == 0) {
+        out << "checkpoint  record " << found->checkpoint << ", see below\n";
+    } else if (found->checkpoint != 0) {
         out << "checkpoint  record " << found->checkpoint << ", " << found->checkpoint_instances
             << " instances, " << found->checkpoint_bytes << " bytes\n";
     } else {
@@ -50,7 +52,8 @@ ExitCode verify(const Options& options, std::ostream& out) {
         << found->records << " records behind the checkpoint, up to record " << found->last << '\n';
     if (found->torn) {
         out << "torn end    segment " << found->torn->segment << ", byte " << found->torn->offset
-            << ": written in a crash, acknowledged to nobody, cut off by the next opening\n";
+            << ": written in a crash, as far as the journal tells; no record proves that it was "
+               "stored, cut off by the next opening\n";
     }
     print_state(*found, out);
     for (const auto& damage : found->damage) {
@@ -70,6 +73,9 @@ ExitCode repair(const Options& options, std::ostream& out) {
     print_state(done->made, out);
     for (const auto& lost : done->lost) {
         out << "LOST        " << lost << '\n';
+    }
+    for (const auto& mended : done->mended) {
+        out << "mended      " << mended << '\n';
     }
     for (const auto& kept : done->kept) {
         out << "kept        " << kept << '\n';

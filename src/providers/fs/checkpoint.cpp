@@ -23,6 +23,7 @@ struct Numbers {
     std::optional<std::uint64_t> checkpoint;
     std::optional<std::uint64_t> lsn;
     std::optional<std::uint64_t> instances;
+    bool journal = false;
     bool end = false;
 };
 
@@ -37,6 +38,8 @@ Numbers numbers_of(std::string_view json) {
             number(found.lsn);
         } else if (member.text == "instances") {
             number(found.instances);
+        } else if (member.text == "journal") {
+            in.boolean(found.journal);
         } else {
             found.end = found.end || member.text == "end";
             (void)in.skip();
@@ -80,12 +83,13 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 Result<CheckpointWriter>
-CheckpointWriter::begin(Files& files, const std::string& directory, Lsn lsn) {
+CheckpointWriter::begin(Files& files, const std::string& directory, Lsn lsn, bool in_journal) {
     CheckpointWriter writer{files, directory, lsn};
     DURABLE_TRY_ASSIGN(auto file, SteadyWriter::open(files, writer.temporary_));
     writer.file_ = std::make_unique<SteadyWriter>(std::move(file));
     DURABLE_TRY(writer.write(frame_of("{\"checkpoint\":" + std::to_string(checkpoint_version) +
-                                      ",\"lsn\":" + std::to_string(lsn) + "}")));
+                                      ",\"lsn\":" + std::to_string(lsn) +
+                                      (in_journal ? ",\"journal\":true}" : "}"))));
     return writer;
 }
 
@@ -113,9 +117,13 @@ Result<> CheckpointWriter::finish(std::uint64_t instances) {
 // ---- Reading
 
 Result<Lsn> newest_checkpoint(Files& files, const std::string& directory) {
-    DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(directory)));
+    const auto entries = files.list(directory);
+    if (!entries && entries.error().code == std::errc::no_such_file_or_directory) {
+        return 0;
+    }
+    DURABLE_TRY(to_result(entries));
     Lsn newest = 0;
-    for (const auto& entry : entries) {
+    for (const auto& entry : *entries) {
         newest = std::max(newest, file_number(entry.name, suffix));
     }
     return newest;
@@ -173,7 +181,7 @@ read_checkpoint(Files& files, const std::string& directory, const CheckpointCont
     if (more) {
         return file.damaged("the checkpoint goes on behind its end");
     }
-    return CheckpointFound{.lsn = lsn, .bytes = file.end()};
+    return CheckpointFound{.lsn = lsn, .bytes = file.end(), .in_journal = header.journal};
 }
 
 } // namespace durable::fs

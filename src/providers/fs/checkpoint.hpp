@@ -2,7 +2,7 @@
 // not be kept.
 //
 //   checkpoint/0000004711.ckpt     named after the record
-//     frame {"checkpoint":1,"lsn":4711}
+//     frame {"checkpoint":1,"lsn":4711,"journal":true}; `journal`: it has record 4711, for good
 //     frame of what belongs to no instance, one frame per pack, see pack_file.hpp, then one frame
 //     per instance that is in no pack, see image_codec.hpp frame {"end":true,"instances":12}
 //
@@ -32,7 +32,7 @@ namespace durable::fs {
 class CheckpointWriter {
  public:
     [[nodiscard]] static Result<CheckpointWriter>
-    begin(Files& files, const std::string& directory, Lsn lsn);
+    begin(Files& files, const std::string& directory, Lsn lsn, bool in_journal);
     CheckpointWriter(CheckpointWriter&&) = default;
     CheckpointWriter& operator=(CheckpointWriter&&) = delete;
     ~CheckpointWriter(); // unless finished, nothing of it is left
@@ -66,6 +66,7 @@ struct CheckpointContent {
 struct CheckpointFound {
     Lsn lsn = 0; // 0: there is none
     std::uint64_t bytes = 0;
+    bool in_journal = false; // the journal must have that record, or the next one
 };
 
 // The newest one. Changes nothing.
@@ -73,7 +74,7 @@ struct CheckpointFound {
 [[nodiscard]] Result<CheckpointFound>
 read_checkpoint(Files& files, const std::string& directory, const CheckpointContent& content);
 
-// The number of the newest one; 0: there is none.
+// The number of the newest one; 0: there is none, or no such directory.
 [[nodiscard]] Result<Lsn> newest_checkpoint(Files& files, const std::string& directory);
 
 } // namespace durable::fs

@@ -83,9 +83,11 @@ void FsProvider::drop_spare_copies() {
 
 // ---- Opening
 
-// A pack that no checkpoint names holds what the journal still has.
+// A pack that no checkpoint names holds what the journal still has. Gone for good on return: the
+// journal may end up without records then.
 Result<> FsProvider::remove_unnamed_packs() {
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files_.list(directory_.packs())));
+    bool removed = false;
     for (const auto& entry : entries) {
         const auto number = pack_number(entry.name);
         if (number == 0) {
@@ -94,9 +96,10 @@ Result<> FsProvider::remove_unnamed_packs() {
         archive_.packs.use_number(number);
         if (archive_.packs.find_pack(static_cast<std::uint32_t>(number)) == nullptr) {
             DURABLE_TRY(to_result(files_.remove(directory_.packs() + "/" + entry.name)));
+            removed = true;
         }
     }
-    return {};
+    return removed ? to_result(files_.sync_directory(directory_.packs())) : Result<>{};
 }
 
 // ---- Listing

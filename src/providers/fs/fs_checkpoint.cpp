@@ -11,7 +11,7 @@
 
 namespace durable::fs {
 
-Result<Lsn> FsProvider::load_checkpoint() {
+Result<CheckpointFound> FsProvider::load_checkpoint() {
     const auto now = clock_->now();
     const CheckpointContent content{
         .rest = [&](ledger::RestImage rest) -> Result<> {
@@ -34,7 +34,7 @@ Result<Lsn> FsProvider::load_checkpoint() {
         }};
     DURABLE_TRY_ASSIGN(const auto found, read_checkpoint(files_, directory_.checkpoint(), content));
     checkpoint_at_.store(std::max(machine_.checkpoint_bytes, found.bytes));
-    return found.lsn;
+    return found;
 }
 
 bool FsProvider::work_on_checkpoint() {
@@ -72,8 +72,9 @@ Result<bool> FsProvider::write_piece() {
             lsn = journal_->last();
             snapshot_.emplace(ledger_, pack_frames(archive_.packs.records()));
         }
-        DURABLE_TRY_ASSIGN(auto writer,
-                           CheckpointWriter::begin(files_, directory_.checkpoint(), lsn));
+        DURABLE_TRY_ASSIGN(
+            auto writer,
+            CheckpointWriter::begin(files_, directory_.checkpoint(), lsn, journal_->holds(lsn)));
         checkpoint_.emplace(std::move(writer));
         return true;
     }

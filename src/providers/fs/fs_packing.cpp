@@ -64,6 +64,8 @@ Result<bool> FsProvider::pack_piece() {
         applied();
         return false;
     }
+    // A pack must not be ahead of its journal: until a checkpoint names it, that is what counts.
+    DURABLE_TRY(journal_->ensure_synced(journal_->last()));
     DURABLE_TRY_ASSIGN(packing_->finished, packing_->writer.finish());
     return true;
 }

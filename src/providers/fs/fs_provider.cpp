@@ -4,6 +4,7 @@
 #include "providers/fs/frame.hpp"
 #include "providers/fs/fs_error.hpp"
 #include "providers/fs/record_codec.hpp"
+#include "providers/fs/store_parts.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -95,10 +96,9 @@ Result<> FsProvider::recover() {
             journal_->give_up(to_error(error));
         }
     });
-    DURABLE_TRY_ASSIGN(const Lsn after, load_checkpoint());
+    DURABLE_TRY_ASSIGN(const auto checkpoint, load_checkpoint());
     // A process that died may have renamed it only: it must stay before its records go.
     DURABLE_TRY(to_result(files_.sync_directory(directory_.checkpoint())));
-    DURABLE_TRY(remove_unnamed_packs());
     ledger_.instances.keep_in(&archive_);
     std::optional<Close> last;  // set while a close is the latest record
     std::uint64_t replayed = 0; // bytes
@@ -132,7 +132,15 @@ Result<> FsProvider::recover() {
         ledger_.apply(*std::move(record));
         return {};
     };
-    DURABLE_TRY_ASSIGN(const auto end, read_journal(files_, directory_.journal(), after, replay));
+    DURABLE_TRY_ASSIGN(
+        const auto end,
+        read_journal(files_,
+                     directory_.journal(),
+                     checkpoint.lsn,
+                     replay,
+                     {.gapless = directory_.gapless(), .records = checkpoint.in_journal}));
+    DURABLE_TRY(require_source_of_packs(files_, directory_.packs(), checkpoint.lsn, end.last));
+    DURABLE_TRY(remove_unnamed_packs());
     DURABLE_TRY(cut_journal(files_, directory_.journal(), end));
     journal_.emplace(files_,
                      directory_.journal(),

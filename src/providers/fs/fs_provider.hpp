@@ -120,7 +120,7 @@ class FsProvider final : public ledger::LedgerProvider {
     FsProvider(StoreDirectory directory, Options options, const Machine& machine);
 
     [[nodiscard]] Result<> recover();
-    [[nodiscard]] Result<Lsn> load_checkpoint() DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<CheckpointFound> load_checkpoint() DURABLE_REQUIRES(mutex_);
     void close();
     void keep_house();
     // One piece of what is in progress or due; true: there is more to do.

@@ -442,11 +442,10 @@ Result<> Journal::forget_through(Lsn lsn) {
     std::uint64_t keep = 0;
     {
         const MutexLock lock{mutex_};
-        // A segment ends where the next one starts; the one in use never goes.
+        // A segment ends where the next one starts.
         const auto ends_before = [&](std::size_t index) {
             mutex_.assert_held();
-            return index + 1 < starts_.size() ? starts_[index + 1].first <= lsn + 1
-                                              : !open_.segment && last() <= lsn;
+            return index + 1 < starts_.size() && starts_[index + 1].first <= lsn;
         };
         std::size_t gone = 0;
         while (gone < starts_.size() && ends_before(gone)) {
@@ -456,6 +455,11 @@ Result<> Journal::forget_through(Lsn lsn) {
         starts_.erase(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(gone));
     }
     return segments_.remove_below(keep);
+}
+
+bool Journal::holds(Lsn lsn) {
+    const MutexLock lock{mutex_};
+    return !starts_.empty() && starts_.front().first <= lsn && lsn <= last();
 }
 
 std::optional<Error> Journal::failure() const {

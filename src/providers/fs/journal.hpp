@@ -115,8 +115,10 @@ class Journal {
     // Keeps a spare segment ready; from a housekeeping thread, again and again.
     [[nodiscard]] Result<> prepare_spare();
     [[nodiscard]] bool wants_spare() const noexcept { return wants_spare_.load(); }
-    // Segments whose records are all at or below `lsn` are not needed any more.
+    // Segments whose records are all below `lsn` are not needed any more. The one that has it
+    // stays, so that a journal that is gone can be told from one that was never used.
     [[nodiscard]] Result<> forget_through(Lsn lsn) DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] bool holds(Lsn lsn) DURABLE_EXCLUDES(mutex_);
     // Bytes appended since the journal was opened.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(); }
 

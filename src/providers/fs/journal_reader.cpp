@@ -83,17 +83,25 @@ class Reader {
     Reader(Files& files,
            const std::string& directory,
            Lsn after,
-           const std::function<Result<>(const JournalRecord&)>& each)
-        : files_{files}, directory_{directory}, after_{after}, each_{each} {
+           const std::function<Result<>(const JournalRecord&)>& each,
+           JournalExpected demands)
+        : files_{files}, directory_{directory}, after_{after}, each_{each}, demands_{demands} {
         end_.proven = after;
     }
 
     Result<JournalEnd> read() {
         DURABLE_TRY(list_segments());
         DURABLE_TRY_ASSIGN(const auto start, find_start());
+        DURABLE_TRY(check_numbers(start));
         for (index_ = start; index_ < numbers_.size(); ++index_) {
             path_ = segment_path(directory_, numbers_[index_]);
             DURABLE_TRY_ASSIGN(content_, take(index_));
+            // Each has its full size on the disk before the next one is made.
+            if (content_.empty() && index_ + 1 < numbers_.size()) {
+                return fail(ErrorCode::corrupt,
+                            path_ + " is empty, but " + segment_path(directory_, numbers_.back()) +
+                                " came after it");
+            }
             DURABLE_TRY_ASSIGN(const bool whole, read_segment());
             if (!whole) {
                 return end_of_torn();
@@ -121,7 +129,35 @@ class Reader {
             }
         }
         std::ranges::sort(numbers_);
-        end_.next_segment = numbers_.empty() ? 1 : numbers_.back() + 1;
+        return {};
+    }
+
+    [[nodiscard]] std::unexpected<Error> missing_segment(std::uint64_t number) const {
+        return fail(ErrorCode::corrupt,
+                    segment_path(directory_, number) + " is missing, but " +
+                        segment_path(directory_, numbers_.back()) + " is there");
+    }
+
+    // A crash takes the newest ones at most: whatever lies behind a gap, the gap is a loss.
+    [[nodiscard]] Result<> check_numbers(std::size_t start) const {
+        for (auto index = start + 1; demands_.gapless && index < numbers_.size(); ++index) {
+            if (numbers_[index] != numbers_[index - 1] + 1) {
+                return missing_segment(numbers_[index - 1] + 1);
+            }
+        }
+        return {};
+    }
+
+    // Without any record: there may never have been one.
+    [[nodiscard]] Result<> check_empty() const {
+        if (demands_.records) {
+            return fail(ErrorCode::corrupt,
+                        directory_ + " has no records, but the checkpoint says that record " +
+                            std::to_string(after_) + " is there");
+        }
+        if (demands_.gapless && !numbers_.empty() && numbers_.front() != 1) {
+            return missing_segment(1);
+        }
         return {};
     }
 
@@ -198,7 +234,18 @@ class Reader {
         return true;
     }
 
+    [[nodiscard]] std::uint64_t next_segment() const {
+        if (!end_.segments.empty()) {
+            return end_.segments.back().number + 1;
+        }
+        return numbers_.empty() || demands_.gapless ? 1 : numbers_.back() + 1;
+    }
+
     Result<JournalEnd> end_of_whole() {
+        if (expected_ == 0) {
+            DURABLE_TRY(check_empty());
+        }
+        end_.next_segment = next_segment();
         end_.last = expected_ == 0 ? after_ : expected_ - 1;
         if (end_.last < after_) {
             return fail(ErrorCode::corrupt,
@@ -216,10 +263,12 @@ class Reader {
         // What a checkpoint holds was synced in the journal before.
         Lsn proof = missing <= after_ ? after_ : find_proof(rest_of_segment(), missing);
         std::uint64_t lost = content_.size() - at_;
+        auto ends = check_end(path_, content_);
         for (auto next = index_ + 1; next < numbers_.size(); ++next) {
             DURABLE_TRY_ASSIGN(const auto content, take(next));
             proof = proof != 0 ? proof : find_proof(content, missing);
             lost += all_zero(content) ? 0 : content.size();
+            ends = ends ? check_end(segment_path(directory_, numbers_[next]), content) : ends;
         }
         if (proof != 0) {
             return fail(ErrorCode::corrupt,
@@ -227,10 +276,34 @@ class Reader {
                             std::to_string(missing) + " is damaged or missing, but record " +
                             std::to_string(proof) + " proves that it was stored");
         }
+        DURABLE_TRY(ends);
+        if (expected_ == 0) {
+            DURABLE_TRY(check_empty());
+        }
         end_.torn = {.segment = numbers_[index_], .offset = at_, .bytes = lost};
         end_.last = missing - 1;
         end_.next_segment = numbers_[index_] + (at_ == 0 ? 0 : 1);
         return std::move(end_);
+    }
+
+    // A record that goes on behind the end of its file. No crash leaves that: the file is as long
+    // as it was allocated, and has room for all of its records.
+    static Result<> check_end(const std::string& path, std::string_view content) {
+        std::size_t at = 0;
+        for (auto found = record_at(content); found; found = record_at(content.substr(at))) {
+            at += found->json.size() + frame_overhead;
+        }
+        const auto rest = content.substr(at);
+        const auto length = rest.size() < frame_header_size ? std::nullopt : frame_length(rest);
+        const bool cut_off = rest.size() < frame_header_size
+                                 ? !all_zero(rest)
+                                 : length && *length + frame_overhead > rest.size();
+        if (cut_off) {
+            return fail(ErrorCode::corrupt,
+                        path + ", byte " + std::to_string(at) +
+                            ": the record goes on behind the end of the file, which was cut off");
+        }
+        return {};
     }
 
     [[nodiscard]] std::string_view rest_of_segment() const {
@@ -241,6 +314,7 @@ class Reader {
     const std::string& directory_;
     const Lsn after_;
     const std::function<Result<>(const JournalRecord&)>& each_;
+    const JournalExpected demands_;
 
     std::vector<std::uint64_t> numbers_;
     std::size_t index_ = 0; // of the segment being read
@@ -262,8 +336,9 @@ std::optional<Lsn> lsn_of(std::string_view json) noexcept {
 Result<JournalEnd> read_journal(Files& files,
                                 const std::string& directory,
                                 Lsn after,
-                                const std::function<Result<>(const JournalRecord&)>& each) {
-    return Reader{files, directory, after, each}.read();
+                                const std::function<Result<>(const JournalRecord&)>& each,
+                                JournalExpected expected) {
+    return Reader{files, directory, after, each, expected}.read();
 }
 
 namespace {
@@ -295,7 +370,9 @@ Result<> write_again(Files& files, const std::string& path, File& file, Lsn prov
 
 Result<> cut_journal(Files& files, const std::string& directory, const JournalEnd& end) {
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(directory)));
-    // The newest first: what is left in a crash is still a beginning of the journal.
+    // The newest first, each gone for good before the next: what is left in a crash is still a
+    // beginning of the journal.
+    bool unsynced = false;
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
         const auto number = segment_number(entry->name);
         if (number == 0) {
@@ -305,7 +382,11 @@ Result<> cut_journal(Files& files, const std::string& directory, const JournalEn
         const bool used = std::ranges::any_of(
             end.segments, [&](const SegmentStart& start) { return start.number == number; });
         if (!used) {
+            if (unsynced) {
+                DURABLE_TRY(to_result(files.sync_directory(directory)));
+            }
             DURABLE_TRY(to_result(files.remove(path)));
+            unsynced = end.segments.empty() || number > end.segments.back().number;
             continue;
         }
         DURABLE_TRY_ASSIGN(const auto file, to_result(files.open(path, OpenMode::write)));

@@ -51,6 +51,12 @@ struct JournalEnd {
     std::optional<Torn> torn;
 };
 
+// What the rest of the store says about the journal.
+struct JournalExpected {
+    bool gapless = false; // FORMAT: segments are numbered from 1 on, and no number is left out
+    bool records = false; // the checkpoint: its record is in the journal, and stays there
+};
+
 // The number that a record begins with; nullopt: this is none.
 [[nodiscard]] std::optional<Lsn> lsn_of(std::string_view json) noexcept;
 
@@ -60,7 +66,8 @@ struct JournalEnd {
 read_journal(Files& files,
              const std::string& directory,
              Lsn after,
-             const std::function<Result<>(const JournalRecord&)>& each);
+             const std::function<Result<>(const JournalRecord&)>& each,
+             JournalExpected expected = {});
 
 // Makes the journal end where reading it ended: removes what is torn and unused, and makes sure
 // that the disk has the rest. Records that are not proven are written again: after a failed sync

@@ -97,9 +97,9 @@ class Repairer {
     Result<> read_old() {
         if (auto known = check_format(files_, old_.path); !known) {
             if (known.error().code == ErrorCode::unsupported) {
-                return known;
+                return std::unexpected{std::move(known).error()};
             }
-            result_.lost.push_back(known.error().message); // a new one says the same
+            result_.mended.push_back(known.error().message); // a new one says the same
         }
         auto loaded = load_store(files_, old_.path, now_);
         if (loaded && check_packs(files_, old_.path, loaded->packs)) {
@@ -188,13 +188,14 @@ class Repairer {
     }
 
     Result<> write_state() {
-        if (state_.last == 0) {
+        if (state_.last == 0 && state_.archive->packs.packs().empty()) {
             return {}; // there never was a record
         }
+        state_.last = std::max<Lsn>(state_.last, 1);
         DURABLE_TRY_ASSIGN(const auto packs, write_packs());
         Snapshot snapshot{*state_.ledger, pack_frames(packs)};
         DURABLE_TRY_ASSIGN(auto writer,
-                           CheckpointWriter::begin(files_, new_.checkpoint(), state_.last));
+                           CheckpointWriter::begin(files_, new_.checkpoint(), state_.last, false));
         constexpr std::size_t piece = 1U << 20U;
         bool more = true;
         while (more) {

@@ -18,6 +18,8 @@ struct Repair {
     Verification made; // of the new store
     // What was lost, one text each; empty: nothing.
     std::vector<std::string> lost;
+    // What was damaged and could be made anew: no loss.
+    std::vector<std::string> mended;
     // Files in the quarantine of the new store with all that could not be used.
     std::vector<std::string> kept;
 };

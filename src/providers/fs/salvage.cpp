@@ -80,9 +80,22 @@ class Salvor {
             return;
         }
         found_.last = after_ = *newest;
-        if (after_ == 0) {
-            return;
+        if (after_ != 0) {
+            read_checkpoint_lines();
         }
+        // What an undamaged checkpoint does not name is left over from a crash. So is what was
+        // packed before the first one, as long as the journal has all that it came from.
+        if (after_ != 0 ? !found_.complete() : first_record() != 1) {
+            take_unnamed_packs();
+        }
+        found_.ledger->restore(rest_ ? *std::move(rest_) : std::move(covering_));
+        for (auto& image : images_) {
+            found_.ledger->restore(std::move(image), now_);
+        }
+        images_.clear();
+    }
+
+    void read_checkpoint_lines() {
         const auto path = checkpoint_path(layout_.checkpoint(), after_);
         const auto content = read(path);
         if (!content) {
@@ -107,11 +120,25 @@ class Salvor {
         if (!ended) {
             lose(path, content->size(), {}, "the end of the checkpoint is missing");
         }
-        found_.ledger->restore(rest_ ? *std::move(rest_) : std::move(covering_));
-        for (auto& image : images_) {
-            found_.ledger->restore(std::move(image), now_);
+    }
+
+    // The number of the first record that can be read; 0: there is none.
+    Lsn first_record() {
+        Lsn first = 0;
+        const auto entries = files_.list(layout_.journal()).value_or(std::vector<DirectoryEntry>{});
+        for (const auto& entry : entries) { // sorted by name: by number
+            if (first != 0 || segment_number(entry.name) == 0) {
+                continue;
+            }
+            const auto content = read_file(files_, layout_.journal() + "/" + entry.name);
+            scan_frames(content.value_or(""),
+                        {.whole =
+                             [&](std::string_view json, std::uint64_t) {
+                                 first = first != 0 ? first : lsn_of(json).value_or(0);
+                             },
+                         .damaged = [](std::string_view, std::uint64_t) {}});
         }
-        images_.clear();
+        return first;
     }
 
     void take_line(const std::string& path,
@@ -147,8 +174,78 @@ class Salvor {
         }
     }
 
+    // The newest first: an instance that is in several was copied from older to newer ones.
+    void take_unnamed_packs() {
+        const auto entries = files_.list(layout_.packs()).value_or(std::vector<DirectoryEntry>{});
+        for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+            const auto number = pack_number(entry->name);
+            if (number != 0 && !named_.contains(number)) {
+                take_unnamed_pack(number);
+            }
+        }
+    }
+
+    // What a checkpoint would have said, but for the dead lines.
+    static PackRecord record_of(std::uint64_t number, std::string_view content) {
+        PackRecord record{.number = number, .bytes = content.size()};
+        std::uint64_t images = 0;
+        std::uint64_t lines = 0;
+        scan_frames(content,
+                    {.whole =
+                         [&](std::string_view json, std::uint64_t offset) {
+                             if (offset < first_frame_at(number)) {
+                                 return;
+                             }
+                             if (!decode_pack_line(json)) {
+                                 ++images;
+                             } else if (++lines == 1) {
+                                 record.index_at = offset;
+                             }
+                         },
+                     .damaged = [](std::string_view, std::uint64_t) {}});
+        record.index_at = lines == 0 ? content.size() : record.index_at;
+        record.instances = std::max(images, lines);
+        return record;
+    }
+
+    // Only what is nowhere else. What has changed since the checkpoint is in the journal.
+    void take_unnamed_pack(std::uint64_t number) {
+        const auto path = pack_path(layout_.packs(), number);
+        const auto content = read(path);
+        if (!content) {
+            return;
+        }
+        const auto record = record_of(number, *content);
+        std::set<std::string, std::less<>> later;
+        auto pack = salvage_pack(path, *content, record, [&](const ledger::InstanceImage& image) {
+            if (rest_ && (image.revision > rest_->revision ||
+                          image.incarnation >= rest_->next_incarnation)) {
+                later.insert(image.id);
+            } else {
+                cover(covering_, image);
+            }
+        });
+        std::uint64_t taken = 0;
+        for (std::size_t line = 0; line < pack.stretches.size(); ++line) {
+            const auto& id = pack.stretches[line].id;
+            pack.live[line] = pack.live[line] && !later.contains(id) && !ids_.contains(id) &&
+                              !found_.archive->holds(id);
+            taken += pack.live[line] ? 1U : 0U;
+        }
+        if (taken == 0) {
+            return;
+        }
+        std::ranges::move(pack.remains, std::back_inserter(found_.remains));
+        std::ranges::move(pack.lost, std::back_inserter(found_.lost));
+        (void)found_.archive->add(record, pack.stretches, pack.live); // no id is there twice
+        found_.lost.push_back(path + ": what the checkpoint said of it; " + std::to_string(taken) +
+                              " instances in it that are nowhere else are taken, as they were "
+                              "then: some may have been deleted");
+    }
+
     // One at a time: its instances stay on the disk.
     void take_pack(const PackRecord& record) {
+        named_.insert(record.number);
         const auto path = pack_path(layout_.packs(), record.number);
         const auto content = read(path);
         if (!content) {
@@ -275,6 +372,7 @@ class Salvor {
     ledger::RestImage covering_;
     std::vector<ledger::InstanceImage> images_;
     std::set<std::string, std::less<>> ids_; // of images_
+    std::set<std::uint64_t> named_;          // packs, by the checkpoint
     std::vector<Remains> open_remains_;      // of the journal, before the next whole record
     Salvaged found_;
 };

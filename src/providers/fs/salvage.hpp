@@ -3,8 +3,9 @@
 // Whole frames of the newest checkpoint, of its packs and of the journal are taken, whatever is
 // damaged between them. Behind the first loss a record is applied only if what it builds upon is
 // there: the messages that a turn consumed, the event before its first one, the activity that
-// ended. A turn that is not applied runs again from the messages that are still queued, as after a
-// crash.
+// ended. Packs that the checkpoint may have named where it is damaged are taken as well: what is in
+// them and nowhere else. A turn that is not applied runs again from the messages that are still
+// queued, as after a crash.
 
 #pragma once
 

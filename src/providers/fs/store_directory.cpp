@@ -6,7 +6,9 @@
 #include "base/try.hpp"
 #include "model/json_reader.hpp"
 #include "providers/fs/fs_error.hpp"
+#include "providers/fs/store_parts.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -81,25 +83,23 @@ Result<StoreLock> take_lock(Files& files, const std::string& path) {
     return lock;
 }
 
-// Refuses a directory that holds something else than a store of this version: a typing mistake must
-// not scatter files over it. Makes nothing, not even the lock.
+// Refuses a directory that holds something else than a store of this version, or the beginnings of
+// one: a typing mistake must not scatter files over it. Makes nothing, not even the lock.
 Result<> refuse_others(Files& files, const std::string& path) {
-    auto known = check_format(files, path);
-    if (known || known.error().code != ErrorCode::not_found) {
-        return known;
+    const auto known = [&]() -> Result<> {
+        DURABLE_TRY(check_format(files, path));
+        return {};
+    };
+    if (auto format = known(); format || format.error().code != ErrorCode::not_found) {
+        return format;
     }
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(path)));
-    const DirectoryEntry* foreign = nullptr;
-    for (const auto& entry : entries) {
-        if (entry.name == "FORMAT") {
-            return {}; // somebody else has just made it a store
-        }
-        if (foreign == nullptr && entry.name != lock_name &&
-            !entry.name.starts_with("FORMAT.tmp.")) {
-            foreign = &entry;
-        }
-    }
-    if (foreign == nullptr) {
+    const auto foreign = std::ranges::find_if(entries, [&](const DirectoryEntry& entry) {
+        return entry.name != lock_name && !entry.name.starts_with("FORMAT") &&
+               !is_empty_part(files, path, entry);
+    });
+    // Somebody else may have made it a store just now.
+    if (foreign == entries.end() || known()) {
         return {};
     }
     return fail(ErrorCode::invalid_argument,
@@ -133,11 +133,13 @@ Result<StoreDirectory> StoreDirectory::open(Files& disk, const std::string& give
     DURABLE_TRY_ASSIGN(auto lock, take_lock(disk, path));
     StoreDirectory store{disk, path, std::move(lock)};
     auto& files = store.files();
-    auto known = check_format(files, path);
-    if (!known && known.error().code == ErrorCode::not_found) {
-        known = write_format(files, path);
+    const auto known = check_format(files, path);
+    const bool fresh = !known && known.error().code == ErrorCode::not_found;
+    if (!fresh) {
+        DURABLE_TRY(known);
+        DURABLE_TRY(require_journal(files, path));
     }
-    DURABLE_TRY(std::move(known));
+    store.gapless_ = fresh || known->gapless;
     DURABLE_TRY(remove_temporary(files, path));
     for (const auto& directory : {store.journal(),
                                   store.checkpoint(),
@@ -148,6 +150,9 @@ Result<StoreDirectory> StoreDirectory::open(Files& disk, const std::string& give
         DURABLE_TRY(remove_temporary(files, directory));
     }
     DURABLE_TRY(to_result(files.sync_directory(path)));
+    if (fresh) {
+        DURABLE_TRY(write_format(files, path)); // last: with it, what is missing is a loss
+    }
     return store;
 }
 
@@ -172,37 +177,43 @@ Result<StoreLock> lock_for_reading(Files& files, const std::string& path) {
 }
 
 Result<> write_format(Files& files, const std::string& path) {
-    return to_result(replace_file(files,
-                                  StoreLayout{path}.format(),
-                                  "{\"format\":" + std::to_string(format_version) + "}\n"));
+    return to_result(
+        replace_file(files,
+                     StoreLayout{path}.format(),
+                     "{\"format\":" + std::to_string(format_version) + ",\"gapless\":true}\n"));
 }
 
-Result<> check_format(Files& files, const std::string& path) {
+Result<StoreFormat> check_format(Files& files, const std::string& path) {
     const auto name = StoreLayout{path}.format();
     const auto text = read_file(files, name);
     if (!text) {
         return is_missing(text.error()) ? fail(ErrorCode::not_found, path + " has no FORMAT file")
-                                        : Result<>{std::unexpected{to_error(text.error())}};
+                                        : std::unexpected{to_error(text.error())};
     }
     wire::JsonReader in{*text};
     std::uint64_t format = 0;
+    StoreFormat found;
     in.object([&](const wire::JsonName& member) {
         if (member.text == "format") {
             in.number(format);
+        } else if (member.text == "gapless") {
+            in.boolean(found.gapless);
         } else {
             (void)in.skip();
         }
     });
     in.finish();
     if (in.failed() || format == 0) {
-        return fail(ErrorCode::corrupt, name + " does not say a format: " + in.failure());
+        return fail(ErrorCode::corrupt,
+                    name + " does not say a format: " +
+                        (in.failed() ? std::string{in.failure()} : "the first one is 1"));
     }
     if (format > format_version) {
         return fail(ErrorCode::unsupported,
                     name + " says format " + std::to_string(format) +
                         ", this version knows up to " + std::to_string(format_version));
     }
-    return {};
+    return found;
 }
 
 std::string encode_id(std::string_view id) {

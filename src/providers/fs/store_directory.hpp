@@ -2,7 +2,7 @@
 //
 //   runtime.lock   held by flock while a process has the store open, as is the directory itself;
 //                  says which process
-//   FORMAT         {"format":1}: what this version understands
+//   FORMAT         {"format":1,"gapless":true}: what this version understands
 //   journal/       every change, in order
 //   checkpoint/    the live state at some point of the journal
 //   packs/         finished instances, many to a file
@@ -61,6 +61,9 @@ class StoreDirectory {
     // For everything in it.
     [[nodiscard]] StoreFiles& files() const noexcept { return *files_; }
 
+    // No number is left out between segments of the journal. Older stores do not promise it.
+    [[nodiscard]] bool gapless() const noexcept { return gapless_; }
+
  private:
     StoreDirectory(Files& files, const std::string& path, StoreLock lock)
         : layout_{path},
@@ -68,6 +71,7 @@ class StoreDirectory {
           lock_{std::move(lock.file)} {}
 
     StoreLayout layout_;
+    bool gapless_ = false;
     std::unique_ptr<StoreFiles> files_; // has the directory, and its lock
     std::unique_ptr<File> lock_;
 };
@@ -80,8 +84,12 @@ class StoreDirectory {
 // without it nobody takes the directory for a store.
 [[nodiscard]] Result<> write_format(Files& files, const std::string& path);
 
+struct StoreFormat {
+    bool gapless = false;
+};
+
 // Fails unless FORMAT is there and says something that this version understands.
-[[nodiscard]] Result<> check_format(Files& files, const std::string& path);
+[[nodiscard]] Result<StoreFormat> check_format(Files& files, const std::string& path);
 
 // The directory name of an instance: safe on every file system for every id. Characters other than
 // a-z, 0-9, '-' and '_' become %XX; a long name is cut and gets a hash of the whole id.

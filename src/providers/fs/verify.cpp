@@ -7,6 +7,7 @@
 #include "providers/fs/salvage.hpp"
 #include "providers/fs/segments.hpp"
 #include "providers/fs/store_directory.hpp"
+#include "providers/fs/store_parts.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -43,6 +44,7 @@ Result<> load_checkpoint(Files& files, const StoreLayout& layout, Instant now, L
     DURABLE_TRY_ASSIGN(const auto found, read_checkpoint(files, layout.checkpoint(), content));
     store.checkpoint = found.lsn;
     store.checkpoint_bytes = found.bytes;
+    store.in_journal = found.in_journal;
     return {};
 }
 
@@ -141,6 +143,18 @@ void list_packs(Files& files,
     }
 }
 
+// What this user may not read says nothing about the store.
+Result<> unless_forbidden(const FileError& error) {
+    const bool forbidden = error.code == std::errc::permission_denied ||
+                           error.code == std::errc::operation_not_permitted;
+    return forbidden ? fail(ErrorCode::storage_failed, error.text) : Result<>{};
+}
+
+Result<> require_readable(Files& files, const std::string& path) {
+    const auto file = files.open(path, OpenMode::read);
+    return file ? Result<>{} : unless_forbidden(file.error());
+}
+
 } // namespace
 
 Result<>
@@ -164,25 +178,47 @@ Result<> require_store(Files& files, const std::string& directory) {
     if (!any) {
         return fail(ErrorCode::not_found, directory + " is no store: nothing of one is in it");
     }
+    DURABLE_TRY(require_readable(files, layout.format()));
+    for (const auto& part : {layout.journal(), layout.checkpoint(), layout.packs()}) {
+        const auto content = files.list(part);
+        if (!content) {
+            DURABLE_TRY(unless_forbidden(content.error()));
+            continue;
+        }
+        for (const auto& entry : *content) {
+            DURABLE_TRY(require_readable(files, part + "/" + entry.name));
+        }
+    }
     return {};
 }
 
 Result<LoadedStore> load_store(Files& files, const std::string& directory, Instant now) {
     const StoreLayout layout{directory};
     LoadedStore store;
+    DURABLE_TRY(require_journal(files, directory));
     DURABLE_TRY(load_checkpoint(files, layout, now, store));
+    if (!files.list(layout.journal()) && !files.list(layout.checkpoint())) {
+        return store; // it died when it was made
+    }
+    const auto format = check_format(files, directory);
     DURABLE_TRY_ASSIGN(
         store.end,
-        read_journal(files, layout.journal(), store.checkpoint, [&](const JournalRecord& record) {
-            ++store.records;
-            return apply(store, record);
-        }));
+        read_journal(files,
+                     layout.journal(),
+                     store.checkpoint,
+                     [&](const JournalRecord& record) {
+                         ++store.records;
+                         return apply(store, record);
+                     },
+                     {.gapless = format && format->gapless, .records = store.in_journal}));
+    DURABLE_TRY(require_source_of_packs(files, layout.packs(), store.checkpoint, store.end.last));
     return store;
 }
 
 Result<Verification> verify(Files& files, const std::string& directory, Instant now) {
     DURABLE_TRY(require_store(files, directory));
     DURABLE_TRY_ASSIGN(const auto lock, lock_for_reading(files, directory));
+    const StoreLayout layout{directory};
     Verification result;
     if (auto known = check_format(files, directory); !known) {
         if (known.error().code == ErrorCode::unsupported) {
@@ -214,6 +250,7 @@ Result<Verification> verify(Files& files, const std::string& directory, Instant 
     const auto salvaged = salvage(files, directory, now);
     list_damage(salvaged, result.damage);
     if (!loaded) {
+        result.checkpoint = newest_checkpoint(files, layout.checkpoint()).value_or(0);
         result.records = salvaged.applied;
         result.last = salvaged.last;
         count(*salvaged.ledger, *salvaged.archive, result);

@@ -20,8 +20,8 @@
 namespace durable::fs {
 
 struct Verification {
-    Lsn checkpoint = 0; // the record after which it is the state; 0: there is none
-    std::uint64_t checkpoint_bytes = 0;
+    Lsn checkpoint = 0;                 // the record after which it is the state; 0: there is none
+    std::uint64_t checkpoint_bytes = 0; // 0: it was not read to the end
     std::uint64_t checkpoint_instances = 0;
 
     std::uint64_t packs = 0; // that the checkpoint names
@@ -50,6 +50,7 @@ struct Verification {
 //   not_found    there is no such directory, or nothing of a store in it
 //   unavailable  a process has it open: what it writes just now would look like damage
 //   unsupported  a newer version wrote it
+//   storage_failed  a file may not be read by this user: nothing is said about the store
 [[nodiscard]] Result<Verification> verify(Files& files, const std::string& directory, Instant now);
 
 // ---- For those who want the state, too
@@ -59,6 +60,7 @@ struct LoadedStore {
     Lsn checkpoint = 0;
     std::uint64_t checkpoint_bytes = 0;
     std::uint64_t checkpoint_instances = 0;
+    bool in_journal = false; // what the checkpoint says of its record
     std::vector<PackRecord> packs;
     // Of the ledger: finished instances are read when they are needed.
     std::unique_ptr<PackArchive> archive;

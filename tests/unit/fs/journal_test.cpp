@@ -178,7 +178,7 @@ TEST_F(JournalTest, SegmentsThatACheckpointCoversAreRemoved) {
     EXPECT_GT(end->segments.front().first, 1U);
 }
 
-TEST_F(JournalTest, AfterReopeningTheOldSegmentsCanGoToo) {
+TEST_F(JournalTest, AfterReopeningTheOldSegmentsButTheLastCanGoToo) {
     open();
     for (int i = 0; i < 100; ++i) {
         ASSERT_TRUE(append(std::string(80, 'x')));
@@ -188,7 +188,9 @@ TEST_F(JournalTest, AfterReopeningTheOldSegmentsCanGoToo) {
 
     ASSERT_TRUE(journal_->forget_through(100));
 
-    EXPECT_TRUE(disk_.paths().empty());
+    EXPECT_EQ(disk_.paths().size(), 1U);
+    EXPECT_TRUE(journal_->holds(100));
+    EXPECT_FALSE(journal_->holds(1));
     EXPECT_EQ(append("next").value(), 101U);
 }
 

@@ -26,7 +26,7 @@ TEST(StoreDirectoryTest, ANewStoreSaysItsFormat) {
     const auto store = StoreDirectory::open(disk, "/some/where");
 
     ASSERT_TRUE(store) << store.error().text();
-    EXPECT_EQ(disk.content("/some/where/FORMAT"), "{\"format\":1}\n");
+    EXPECT_EQ(disk.content("/some/where/FORMAT"), "{\"format\":1,\"gapless\":true}\n");
 }
 
 TEST(StoreDirectoryTest, ASecondProcessIsToldWhoHasTheStore) {
@@ -187,7 +187,7 @@ TEST(StoreDirectoryTest, ADamagedFormatIsRefused) {
     }
 
     for (const std::string damaged :
-         {"", "{", "{\"format\":-1}", "{\"format\":\"1\"}", "1", "{}"}) {
+         {"", "{", "{\"format\":0}", "{\"format\":-1}", "{\"format\":\"1\"}", "1", "{}"}) {
         disk.overwrite("/store/FORMAT", damaged);
         const auto store = StoreDirectory::open(disk, "/store");
         ASSERT_FALSE(store) << damaged;

@@ -2,6 +2,7 @@
 
 #include "providers/fs/frame.hpp"
 #include "providers/fs/fs_provider.hpp"
+#include "providers/fs/pack_file.hpp"
 #include "providers/fs/repair.hpp"
 #include "providers/fs/verify.hpp"
 #include "simulation/sim_files.hpp"
@@ -330,6 +331,82 @@ TEST_F(VerifyPacksTest, APackThatNoCheckpointNamesIsNoDamageAndNotTaken) {
     EXPECT_TRUE(done.lost.empty());
     (void)open("/store");
     EXPECT_FALSE(told(packs(), path));
+}
+
+// The line of the checkpoint that names the pack is what is damaged, not the pack.
+TEST_F(VerifyPacksTest, APackWhoseNameInTheCheckpointIsDamagedIsTaken) {
+    auto found = disk_.paths();
+    std::erase_if(found, [](const auto& path) { return !path.starts_with("/store/checkpoint/"); });
+    const auto path = line_of_instance("b0").path;
+    const auto number = std::to_string(pack_number(path.substr(path.rfind('/') + 1)));
+    damage(found.back(), disk_.content(found.back()).find("{\"pack\":" + number) + 3);
+
+    EXPECT_TRUE(told(look().damage, path + ": what the checkpoint said of it; 6 instances"));
+
+    Repair done;
+    EXPECT_EQ(ids(repaired(done)), ids(state_)); // also b3, which the journal deletes
+    EXPECT_TRUE(told(done.lost, path + ": what the checkpoint said of it; 6 instances"));
+}
+
+TEST_F(VerifyPacksTest, PacksAreTakenWhenTheCheckpointIsGone) {
+    {
+        const auto store = open("/store");
+        for (const std::string id : {"b4", "b5"}) { // behind which the first segment goes
+            EXPECT_TRUE(store->enqueue_for_orchestrator(
+                work::ExternalRaised{.instance = id, .name = "late", .data = "1"}, std::nullopt));
+            EXPECT_TRUE(store->make_checkpoint());
+        }
+    }
+    for (const auto& path : disk_.paths()) {
+        if (path.starts_with("/store/checkpoint/")) {
+            ASSERT_TRUE(disk_.remove(path));
+        }
+    }
+
+    Repair done;
+    const auto state = ids(repaired(done));
+    for (const std::string id : {"a0", "a1", "a5", "b0", "b2", "b5"}) { // a1 was deleted: unknown
+        EXPECT_TRUE(told(state, id)) << id;
+    }
+    EXPECT_TRUE(told(done.lost, "some may have been deleted"));
+}
+
+TEST_F(VerifyPacksTest, PacksAloneAreRepaired) {
+    for (const auto& path : disk_.paths()) {
+        if (path.starts_with("/store/checkpoint/") || path.starts_with("/store/journal/")) {
+            ASSERT_TRUE(disk_.remove(path));
+        }
+    }
+
+    Repair done;
+    EXPECT_EQ(repaired(done).instances.size(), 12U);
+}
+
+// What was packed after the checkpoint comes back from the journal, not from the pack.
+TEST_F(VerifyPacksTest, APackFromAfterADamagedCheckpointIsNotTaken) {
+    {
+        const auto store = open("/store");
+        EXPECT_TRUE(store->delete_instance("b2", true)); // it would be the next to run
+        for (int number = 0; number < 6; ++number) {
+            finish_instance(
+                *store, "c" + std::to_string(number), std::nullopt, std::string(20'000, 'x'));
+        }
+        keep_house(*store);
+        state_ = store->state();
+        disk_.crash_at(disk_.calls());
+    }
+    disk_.restart(Survival::nothing);
+    const auto path = line_of_instance("c0").path;
+    auto found = disk_.paths();
+    std::erase_if(found, [](const auto& one) { return !one.starts_with("/store/checkpoint/"); });
+    const auto other = line_of_instance("b0").path;
+    const auto number = std::to_string(pack_number(other.substr(other.rfind('/') + 1)));
+    damage(found.back(), disk_.content(found.back()).find("{\"pack\":" + number) + 3);
+
+    Repair done;
+    EXPECT_EQ(ids(repaired(done)), ids(state_));
+    EXPECT_FALSE(told(done.lost, path));
+    EXPECT_TRUE(told(done.lost, "some may have been deleted"));
 }
 
 // Whatever single line of the packs is damaged, everything else goes on.

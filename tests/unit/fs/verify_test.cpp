@@ -242,7 +242,7 @@ TEST_F(VerifyTest, AMissingSegmentIsFoundAndTheOthersAreSaved) {
     const auto path = segments().at(1);
     ASSERT_TRUE(disk_.remove(path));
 
-    expect_damage("is damaged or missing");
+    expect_damage(path + " is missing, but ");
     expect_damage("are nowhere in the journal");
 
     Repair done;
@@ -260,6 +260,8 @@ TEST_F(VerifyTest, ADamagedCheckpointLosesTheInstanceOfTheLine) {
 
     expect_damage(path + ", byte " + std::to_string(at) + ": the frame is damaged or cut off");
     expect_damage("no whole line of a checkpoint");
+    EXPECT_NE(look()->checkpoint, 0U); // there is one
+    EXPECT_EQ(look()->checkpoint_bytes, 0U);
 
     Repair done;
     const auto state = repaired(done);
@@ -307,13 +309,16 @@ TEST_F(VerifyTest, AMissingFormatIsDamage) {
 
     Repair done;
     EXPECT_EQ(repaired(done), state_);
-    EXPECT_EQ(done.lost, std::vector<std::string>{"/store has no FORMAT file"});
+    EXPECT_TRUE(done.lost.empty());
+    EXPECT_EQ(done.mended, std::vector<std::string>{"/store has no FORMAT file"});
 }
 
 TEST_F(VerifyTest, AFormatThatSaysNothingIsDamage) {
     disk_.overwrite("/store/FORMAT", "what?");
 
     expect_damage("/store/FORMAT does not say a format");
+    disk_.overwrite("/store/FORMAT", "{\"format\":0}");
+    expect_damage("/store/FORMAT does not say a format: the first one is 1");
 }
 
 TEST_F(VerifyTest, ANewerFormatIsNotJudged) {
@@ -348,6 +353,62 @@ TEST_F(VerifyTest, AFileThatTheSystemDoesNotReadIsDamage) {
     EXPECT_TRUE(std::ranges::any_of(done.lost, [](const auto& lost) {
         return lost.starts_with("a file that cannot be read");
     }));
+}
+
+// A disk of which one path may not be read.
+class ForbiddingFiles final : public Files {
+ public:
+    ForbiddingFiles(Files& disk, std::string path) : disk_{disk}, path_{std::move(path)} {}
+
+    FileResult<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
+        if (path == path_) {
+            return std::unexpected{forbidden()};
+        }
+        return disk_.open(path, mode);
+    }
+    FileResult<std::vector<DirectoryEntry>> list(const std::string& directory) override {
+        if (directory == path_) {
+            return std::unexpected{forbidden()};
+        }
+        return disk_.list(directory);
+    }
+    FileResult<> make_directory(const std::string& path) override {
+        return disk_.make_directory(path);
+    }
+    FileResult<> rename(const std::string& from, const std::string& to) override {
+        return disk_.rename(from, to);
+    }
+    FileResult<> remove(const std::string& path) override { return disk_.remove(path); }
+    FileResult<> remove_directory(const std::string& path) override {
+        return disk_.remove_directory(path);
+    }
+    FileResult<> sync_directory(const std::string& path) override {
+        return disk_.sync_directory(path);
+    }
+
+ private:
+    [[nodiscard]] FileError forbidden() const {
+        return {.code = std::errc::permission_denied,
+                .text = "open " + path_ + ": Permission denied"};
+    }
+
+    Files& disk_;
+    const std::string path_;
+};
+
+TEST_F(VerifyTest, WhatMayNotBeReadIsNotCalledDamaged) {
+    for (const auto& path : {segments().at(1),
+                             checkpoint(),
+                             std::string{"/store/FORMAT"},
+                             std::string{"/store/journal"},
+                             std::string{"/store/checkpoint"}}) {
+        ForbiddingFiles files{disk_, path};
+        const auto found = verify(files, "/store", now);
+        ASSERT_FALSE(found) << path;
+        EXPECT_EQ(found.error().code, ErrorCode::storage_failed);
+        EXPECT_EQ(found.error().message, "open " + path + ": Permission denied");
+        EXPECT_FALSE(repair(files, "/store", "/new", now)) << path;
+    }
 }
 
 TEST_F(VerifyTest, WhatIsNoStoreIsRefused) {

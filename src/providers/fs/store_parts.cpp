@@ -1,0 +1,64 @@
+#include "providers/fs/store_parts.hpp"
+
+#include "base/try.hpp"
+#include "providers/fs/fs_error.hpp"
+#include "providers/fs/pack_file.hpp"
+#include "providers/fs/store_directory.hpp"
+
+#include <algorithm>
+
+namespace durable::fs {
+
+namespace {
+
+bool is_part(const std::string& store, const DirectoryEntry& entry) {
+    const StoreLayout layout{store};
+    const auto path = store + "/" + entry.name;
+    return entry.is_directory &&
+           (path == layout.journal() || path == layout.checkpoint() || path == layout.packs() ||
+            path == layout.instances() || path == layout.quarantine());
+}
+
+} // namespace
+
+bool is_empty_part(Files& files, const std::string& store, const DirectoryEntry& entry) {
+    if (!is_part(store, entry)) {
+        return false;
+    }
+    const auto content = files.list(store + "/" + entry.name);
+    return content && content->empty();
+}
+
+Result<> require_journal(Files& files, const std::string& store) {
+    DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(store)));
+    const auto part = [&](const DirectoryEntry& entry) { return is_part(store, entry); };
+    const auto journal = [&](const DirectoryEntry& entry) {
+        return part(entry) && store + "/" + entry.name == StoreLayout{store}.journal();
+    };
+    if (std::ranges::any_of(entries, part) && std::ranges::none_of(entries, journal)) {
+        return fail(ErrorCode::corrupt, StoreLayout{store}.journal() + " is missing");
+    }
+    return {};
+}
+
+Result<> require_source_of_packs(Files& files, const std::string& packs, Lsn checkpoint, Lsn last) {
+    if (checkpoint != 0 || last != 0) {
+        return {};
+    }
+    const auto entries = files.list(packs);
+    if (!entries) {
+        return entries.error().code == std::errc::no_such_file_or_directory
+                   ? Result<>{}
+                   : std::unexpected{to_error(entries.error())};
+    }
+    const auto pack = std::ranges::find_if(
+        *entries, [](const DirectoryEntry& entry) { return pack_number(entry.name) != 0; });
+    if (pack != entries->end()) {
+        return fail(ErrorCode::corrupt,
+                    packs + "/" + pack->name +
+                        " is there, but neither a checkpoint nor any record of the journal");
+    }
+    return {};
+}
+
+} // namespace durable::fs
