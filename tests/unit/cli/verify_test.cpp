@@ -105,6 +105,28 @@ TEST_F(VerifyCommand, RepairOfAHealthyStoreLosesNothing) {
     EXPECT_TRUE(run.out.ends_with("nothing was lost\n")) << run.out;
 }
 
+TEST_F(VerifyCommand, AMissingFormatIsMendedAndNothingIsLost) {
+    ASSERT_TRUE(system_files().remove(store_ + "/FORMAT"));
+
+    const auto run = durable_with({"repair", store_, fresh_});
+
+    EXPECT_EQ(run.exit, success) << run.err;
+    EXPECT_NE(run.out.find("mended      " + store_ + " has no FORMAT file"), std::string::npos)
+        << run.out;
+    EXPECT_TRUE(run.out.ends_with("nothing was lost\n")) << run.out;
+}
+
+TEST_F(VerifyCommand, ADamagedCheckpointIsNotCalledNone) {
+    const auto file =
+        system_files().open(store_ + "/checkpoint/0000000003.ckpt", OpenMode::create).value();
+    ASSERT_TRUE(write_at(*file, "no checkpoint", 0));
+
+    const auto run = durable_with({"verify", store_});
+
+    EXPECT_EQ(run.exit, failure) << run.err;
+    EXPECT_NE(run.out.find("checkpoint  record 3, see below\n"), std::string::npos) << run.out;
+}
+
 TEST_F(VerifyCommand, RefusesWhatItCannotJudge) {
     expect_bad_use({"verify"}, "DIR is required");
     expect_bad_use({"verify", directory_.path() + "/nowhere"}, "nowhere");
