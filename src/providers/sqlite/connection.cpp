@@ -112,6 +112,23 @@ void Connection::execute(const char* sql) {
     }
 }
 
+void Connection::execute_patiently(const char* sql) {
+    const auto clock = durable::system_clock(); // the processes it waits for are real ones
+    const auto begun = clock->steady();
+    while (!failed()) {
+        const auto code = sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr);
+        const auto busy = (code & 0xff) == SQLITE_BUSY;
+        if (busy && clock->steady() - begun < busy_timeout_) {
+            sqlite3_sleep(1);
+            continue;
+        }
+        if (code != SQLITE_OK) {
+            fail(code);
+        }
+        return;
+    }
+}
+
 Connection::Statement Connection::prepare(std::string_view sql, bool keep) {
     sqlite3_stmt* made = nullptr;
     const auto code = sqlite3_prepare_v3(db_.get(),

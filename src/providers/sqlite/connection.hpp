@@ -45,6 +45,9 @@ class Connection {
 
     // Runs statements that give no rows, uncached.
     void execute(const char* sql);
+    // The same for what SQLite gives up at once when others hold the file: waits for them, as
+    // everything else does.
+    void execute_patiently(const char* sql);
 
     [[nodiscard]] bool failed() const noexcept { return error_.has_value(); }
     // The first error since it was last taken.

@@ -210,25 +210,58 @@ FROM work w JOIN instances i ON i.id = w.instance;
 
 constexpr const char* all_versions[] = {version_1};
 
-// Whether the file is empty or ours, and not newer than `newest`.
+std::unexpected<Error> refuse(const Connection& db, ErrorCode code, const std::string& why) {
+    return fail(code, db.path() + ": " + why);
+}
+
+// Whether the file is empty or ours, and not newer than `newest`. Inside a transaction: while
+// another process makes the schema, its parts fit only as they were at one moment.
 Result<> check_ours(Connection& db, std::int64_t newest) {
+    const auto tables = find_integer(db, "SELECT count(*) FROM sqlite_schema").value_or(0);
     const auto version = find_integer(db, "PRAGMA user_version").value_or(0);
     const auto owner = find_integer(db, "PRAGMA application_id").value_or(0);
-    const auto tables = find_integer(db, "SELECT count(*) FROM sqlite_schema").value_or(0);
+    const auto utf8 =
+        find_integer(db, "SELECT encoding = 'UTF-8' FROM pragma_encoding").value_or(0) != 0;
     if (auto error = db.take_error()) {
         return std::unexpected{*std::move(error)};
     }
     if (owner != application_id && (owner != 0 || version != 0 || tables > 0)) {
-        return fail(ErrorCode::invalid_argument,
-                    db.path() + ": this is a database of something else");
+        return refuse(db, ErrorCode::invalid_argument, "this is a database of something else");
+    }
+    if (version < 0 || (owner == application_id && version == 0)) {
+        return refuse(db,
+                      ErrorCode::corrupt,
+                      "the beginning of the file is damaged: its schema claims to be version " +
+                          std::to_string(version) + ", and the first one is 1");
     }
     if (version > newest) {
-        return fail(ErrorCode::unsupported,
-                    db.path() + ": a newer version of the library wrote this file (its schema is " +
-                        std::to_string(version) + ", the newest known here is " +
-                        std::to_string(newest) + ")");
+        return refuse(db,
+                      ErrorCode::unsupported,
+                      "a newer version of the library wrote this file (its schema is " +
+                          std::to_string(version) + ", the newest known here is " +
+                          std::to_string(newest) + ")");
+    }
+    if (!utf8) {
+        return refuse(db,
+                      ErrorCode::invalid_argument,
+                      "this database keeps texts as UTF-16, a store needs UTF-8: take a new file");
     }
     return {};
+}
+
+// Ends the transaction in which `outcome` came about, and tells the first error.
+Result<> end_transaction(Connection& db, Result<> outcome) {
+    if (outcome) {
+        db.execute("COMMIT");
+        if (auto error = db.take_error()) {
+            outcome = std::unexpected{*std::move(error)};
+        }
+    }
+    if (!outcome && db.in_transaction()) {
+        db.execute("ROLLBACK");
+        (void)db.take_error();
+    }
+    return outcome;
 }
 
 void upgrade(Connection& db, std::span<const char* const> steps) {
@@ -255,23 +288,16 @@ Result<> migrate(Connection& db) {
 
 Result<> migrate(Connection& db, std::span<const char* const> steps) {
     const auto newest = static_cast<std::int64_t>(steps.size());
-    DURABLE_TRY(check_ours(db, newest)); // before anything is written
-    db.execute("PRAGMA journal_mode = WAL");
+    db.execute("BEGIN"); // before anything is written
+    DURABLE_TRY(end_transaction(db, check_ours(db, newest)));
+    db.execute_patiently("PRAGMA journal_mode = WAL");
     // Again under the write lock: another process may be at it too.
     db.execute("BEGIN IMMEDIATE");
-    auto ours = db.failed() ? Result<>{} : check_ours(db, newest);
+    auto ours = check_ours(db, newest);
     if (ours) {
         upgrade(db, steps);
-        db.execute("COMMIT");
-        if (auto error = db.take_error()) {
-            ours = std::unexpected{*std::move(error)};
-        }
     }
-    if (!ours && db.in_transaction()) {
-        db.execute("ROLLBACK");
-        (void)db.take_error();
-    }
-    return ours;
+    return end_transaction(db, std::move(ours));
 }
 
 } // namespace durable::sqlite

@@ -17,8 +17,9 @@ inline constexpr std::int64_t application_id = 0x64757262;
 [[nodiscard]] std::span<const char* const> migrations();
 
 // Makes the schema, or brings it up to date, in one transaction.
-//   invalid_argument  the database belongs to something else
+//   invalid_argument  the database belongs to something else, or its texts are not UTF-8
 //   unsupported       a newer library wrote it
+//   corrupt           its version is one that never was
 [[nodiscard]] Result<> migrate(Connection& db);
 
 // The same as far as `steps` go, for tests of upgrades.

@@ -57,7 +57,9 @@ Meaning meaning_of(int code) {
 } // namespace
 
 Error to_error(int code, std::string_view message, const std::string& path) {
-    const auto meaning = meaning_of(code);
+    // What SQLite says of a header that it does not understand has no code of its own.
+    const auto meaning =
+        message == "unsupported file format" ? meaning_of(SQLITE_NOTADB) : meaning_of(code);
     return {.code = meaning.code,
             .message = path + ": " + std::string{meaning.text} + " (" + std::string{message} +
                        ", SQLite code " + std::to_string(code) + ")"};
