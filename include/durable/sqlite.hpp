@@ -33,9 +33,13 @@ struct Options {
 };
 
 // Opens the store in this file, which is made if it does not exist. ":memory:" is a store without a
-// file, for this provider alone; its durability() is none.
+// file, for this provider alone; its durability() is none. Any other path is the name of a file,
+// also one that begins with "file:" or has a '?' in it. A process that was made with fork() and
+// goes on without exec() must not use a provider that was opened before.
 //   unavailable       other processes hold the file for longer than busy_timeout; the disk is full
-//   invalid_argument  the file is a database of something else, or the ttl is negative
+//   invalid_argument  the file is a database of something else, keeps texts as UTF-16 or has
+//                     several names (hard links); the ttl or busy_timeout is negative; the path is
+//                     empty or has a zero byte
 //   unsupported       a newer version of the library wrote it
 //   corrupt           it is no SQLite database, or a damaged one
 //   storage_failed    it cannot be opened or written; the message says why

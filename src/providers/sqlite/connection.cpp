@@ -2,9 +2,11 @@
 
 #include "providers/sqlite/log_vfs.hpp"
 #include "providers/sqlite/sqlite_error.hpp"
+#include "providers/sqlite/store_file.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <system_error>
 
 #include <sqlite3.h>
@@ -20,7 +22,13 @@ Error why_not_opened(sqlite3* db, int code, const std::string& path) {
         return to_error(code, sqlite3_errstr(code), path);
     }
     std::string said = sqlite3_errmsg(db);
-    if (const int system = sqlite3_system_errno(db); system != 0) {
+    auto system = sqlite3_system_errno(db);
+    if (system == ENOENT) { // a file that cannot be made is last tried to be read
+        if (const auto reason = why_not_made(path); reason != 0) {
+            system = reason;
+        }
+    }
+    if (system != 0) {
         said += ": " + std::generic_category().message(system);
     }
     return to_error(sqlite3_extended_errcode(db), said, path);

@@ -14,7 +14,12 @@ constexpr std::size_t most_idle = 16;
 } // namespace
 
 Readers::Readers(std::string path, const Options& options)
-    : path_{std::move(path)}, options_{options} {}
+    : path_{std::move(path)}, options_{options}, file_{find_file(path_)} {}
+
+bool Readers::in_place() const {
+    const auto found = file_ ? find_file(path_) : std::nullopt;
+    return !file_ || (found && found->id == file_->id);
+}
 
 Result<std::unique_ptr<Connection>> Readers::take() {
     {
@@ -25,9 +30,12 @@ Result<std::unique_ptr<Connection>> Readers::take() {
             return taken;
         }
     }
-    DURABLE_TRY_ASSIGN(
-        auto made,
-        Connection::open(path_, {.vfs = options_.vfs, .busy_timeout = options_.busy_timeout}));
+    auto opened =
+        Connection::open(path_, {.vfs = options_.vfs, .busy_timeout = options_.busy_timeout});
+    if (!in_place()) { // whatever was opened, it is another one
+        return std::unexpected{file_is_gone(path_)};
+    }
+    DURABLE_TRY_ASSIGN(auto made, std::move(opened));
     made->execute("PRAGMA query_only = 1");
     made->expect_log(log_);
     if (auto error = made->take_error()) {
@@ -41,11 +49,11 @@ Result<> Readers::use(const std::function<void(Connection&)>& user) {
     run(*db, "BEGIN");
     user(*db);
     run(*db, "COMMIT");
+    if (db->file_is_gone()) { // first: it is why nothing fits any more
+        return std::unexpected{file_is_gone(path_)};
+    }
     if (auto error = db->take_error()) {
         return std::unexpected{*std::move(error)}; // and the connection goes
-    }
-    if (db->file_is_gone()) {
-        return std::unexpected{file_is_gone(path_)};
     }
     const MutexLock lock{mutex_};
     if (idle_.size() < most_idle) {

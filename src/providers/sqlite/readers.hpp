@@ -4,6 +4,7 @@
 
 #include "base/mutex.hpp"
 #include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/store_file.hpp"
 
 #include <durable/result.hpp>
 #include <durable/sqlite.hpp>
@@ -18,6 +19,7 @@ namespace durable::sqlite {
 
 class Readers {
  public:
+    // Of the file that has this path now, and that somebody keeps open.
     Readers(std::string path, const Options& options);
 
     // The log that all of them have to find. Before the first use.
@@ -30,9 +32,12 @@ class Readers {
 
  private:
     [[nodiscard]] Result<std::unique_ptr<Connection>> take() DURABLE_EXCLUDES(mutex_);
+    // Whether the path still leads to the file of the store.
+    [[nodiscard]] bool in_place() const;
 
     const std::string path_;
     const Options options_;
+    const std::optional<StoreFile> file_; // nullopt: it is none of the system's
     std::optional<Connection::FileIdentity> log_;
     Mutex mutex_;
     std::vector<std::unique_ptr<Connection>> idle_ DURABLE_GUARDED_BY(mutex_);

@@ -5,7 +5,11 @@
 #include "providers/ledger/queueing.hpp"
 #include "providers/sqlite/schema.hpp"
 #include "providers/sqlite/sqlite_provider.hpp"
+#include "providers/sqlite/store_file.hpp"
 
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace durable::sqlite {
@@ -43,6 +47,47 @@ Result<> set_up(Connection& db, const std::string& boot) {
     return {};
 }
 
+Result<> check(const std::string& path, const Options& options) {
+    if (path.empty()) {
+        return fail(ErrorCode::invalid_argument, "the path is empty");
+    }
+    if (path.contains('\0')) {
+        return fail(ErrorCode::invalid_argument, "the path has a zero byte in it");
+    }
+    if (options.unstarted_message_ttl < Duration::zero()) {
+        return fail(ErrorCode::invalid_argument,
+                    "sqlite::Options::unstarted_message_ttl must not be negative");
+    }
+    if (options.busy_timeout < Duration::zero()) {
+        return fail(ErrorCode::invalid_argument,
+                    "sqlite::Options::busy_timeout must not be negative");
+    }
+    return {};
+}
+
+// The same file wherever the process goes, and no URI to SQLite, whatever its name is.
+std::string full_path(const std::string& path, const Options& options) {
+    if (path != memory_path && options.vfs.empty()) {
+        std::error_code error;
+        const auto full = std::filesystem::absolute(path, error);
+        if (!error) {
+            return full.string();
+        }
+    }
+    return path.starts_with("file:") ? "./" + path : path;
+}
+
+Result<> check_names(const std::string& path) {
+    const auto found = find_file(path);
+    if (found && found->names > 1) {
+        return fail(ErrorCode::invalid_argument,
+                    path + ": the file has " + std::to_string(found->names) +
+                        " names (hard links). Each would get a log of its own, and what is in the "
+                        "log of one name is lost to the others: remove the other names");
+    }
+    return {};
+}
+
 Result<std::unique_ptr<LogSync>> open_log_sync(const std::string& path, const Options& options) {
     DURABLE_TRY_ASSIGN(
         auto observer,
@@ -60,15 +105,14 @@ Result<std::shared_ptr<Provider>> open(const std::string& path, Options options)
 }
 
 Result<std::shared_ptr<SqliteProvider>>
-SqliteProvider::open(const std::string& path, Options options, Machine machine) {
+SqliteProvider::open(const std::string& given, Options options, Machine machine) {
     constexpr std::string_view operation = "open";
-    if (path.empty()) {
-        return fail(ErrorCode::invalid_argument, "the path is empty", std::string{operation});
+    if (auto good = check(given, options); !good) {
+        return failed(std::move(good).error(), operation);
     }
-    if (options.unstarted_message_ttl < Duration::zero()) {
-        return fail(ErrorCode::invalid_argument,
-                    "sqlite::Options::unstarted_message_ttl must not be negative",
-                    std::string{operation});
+    const auto path = full_path(given, options);
+    if (auto good = check_names(path); !good) {
+        return failed(std::move(good).error(), operation);
     }
     const auto boot = machine.boot_id ? *machine.boot_id : boot_id();
     if (boot.empty() && path != memory_path) {

@@ -124,6 +124,9 @@ void Writer::run_batch(const std::vector<Job*>& batch) {
         error = broken_;
         if (!error) {
             error = attempt(batch, news);
+            if (error && connection_->file_is_gone()) {
+                error = file_is_gone(connection_->path());
+            }
         }
         if (error && error->code == ErrorCode::storage_failed) {
             broken_ = error; // nobody knows what the disk has kept

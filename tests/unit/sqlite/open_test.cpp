@@ -74,6 +74,80 @@ TEST_F(SqliteOpening, AnEmptyDatabaseBecomesAStore) {
     EXPECT_TRUE(try_open());
 }
 
+TEST_F(SqliteOpening, APathIsTheNameOfAFileAndNothingElse) {
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(directory.path());
+    for (const auto* name : {"file:a.db", "file:b.db?mode=memory", "c.db?synchronous=normal"}) {
+        path = name;
+        make_running(*open(), "A");
+
+        EXPECT_TRUE(std::filesystem::exists(directory.path() + "/" + name));
+        EXPECT_EQ(open()->read("A").value().size(), 1U);
+    }
+    std::filesystem::current_path(before);
+
+    path = directory.path() + "/cut" + std::string(1, '\0') + "off.db";
+    const auto opened = try_open();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(name_of(opened.error().code), name_of(ErrorCode::invalid_argument));
+    EXPECT_NE(opened.error().message.find("zero byte"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(directory.path() + "/cut"));
+}
+
+TEST_F(SqliteOpening, AStoreStaysWhereItIsWhenTheProcessGoesElsewhere) {
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(directory.path());
+    path = "here.db";
+    const auto store = open();
+    make_running(*store, "A");
+    std::filesystem::current_path(before);
+
+    for (int reader = 0; reader < 2; ++reader) {
+        EXPECT_EQ(store->read("A").value().size(), 1U);
+    }
+}
+
+TEST_F(SqliteOpening, ANegativeTimeForOthersIsRefused) {
+    const auto opened = try_open({.busy_timeout = Duration{-1}});
+
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(name_of(opened.error().code), name_of(ErrorCode::invalid_argument));
+    EXPECT_NE(opened.error().message.find("busy_timeout"), std::string::npos);
+}
+
+TEST_F(SqliteOpening, AFileWithTwoNamesIsRefused) {
+    make_running(*open(), "A");
+    std::filesystem::create_hard_link(path, directory.path() + "/other.db");
+
+    expect_refused(ErrorCode::invalid_argument, "hard links");
+    std::filesystem::remove(directory.path() + "/other.db");
+    EXPECT_EQ(open()->read("A").value().size(), 1U);
+}
+
+TEST_F(SqliteOpening, ASymbolicLinkLeadsToTheSameStore) {
+    make_running(*open(), "A");
+    std::filesystem::create_symlink(path, directory.path() + "/link.db");
+    path = directory.path() + "/link.db";
+
+    EXPECT_EQ(open()->read("A").value().size(), 1U);
+}
+
+TEST_F(SqliteOpening, ADirectoryThatNothingMayBeWrittenToIsTheReason) {
+    constexpr uid_t nobody = 65534;
+    const auto self = geteuid();
+    namespace fs = std::filesystem;
+    const auto reading = fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read |
+                         fs::perms::others_exec;
+    fs::permissions(directory.path(), reading);
+    if (self == 0) { // who may write everywhere
+        ASSERT_EQ(seteuid(nobody), 0);
+    }
+
+    expect_refused(ErrorCode::storage_failed, "Permission denied");
+    ASSERT_EQ(seteuid(self), 0);
+    fs::permissions(directory.path(), fs::perms::owner_all);
+}
+
 // Processes, not threads: SQLite keeps apart what threads of one process do. Whoever opens gets
 // the file ready, whichever of them made it.
 TEST_F(SqliteOpening, ProcessesThatOpenANewFileAtTheSameMomentAllSucceed) {

@@ -153,6 +153,30 @@ TEST_F(SqliteTrouble, ALogThatIsReplacedUnderneathEndsTheStore) {
     expect_error(refused.error(), ErrorCode::storage_failed, "-wal file");
 }
 
+// Those who read open the file again now and then.
+TEST_F(SqliteTrouble, AFileThatIsReplacedUnderneathIsNotRead) {
+    const auto store = open();
+    make_running(*store, "A");
+    std::filesystem::rename(path, path + ".old");
+    {
+        auto other = SqliteProvider::open(path, {.synchronous = Synchronous::normal});
+        ASSERT_TRUE(other);
+        make_running(**other, "B");
+    }
+
+    for (int call = 0; call < 5; ++call) {
+        const auto read = store->read("B");
+        ASSERT_FALSE(read) << "call " << call;
+        expect_error(read.error(), ErrorCode::storage_failed, "deleted or replaced");
+        const auto list = store->list_instances();
+        ASSERT_FALSE(list) << "call " << call;
+        expect_error(list.error(), ErrorCode::storage_failed, "deleted or replaced");
+    }
+    const auto refused = store->enqueue_for_orchestrator(start("C"), std::nullopt);
+    ASSERT_FALSE(refused);
+    expect_error(refused.error(), ErrorCode::storage_failed, "deleted or replaced");
+}
+
 TEST_F(SqliteTrouble, AMachineThatDoesNotTellItsBootKeepsNoLeases) {
     const auto opened = try_open({}, {.boot_id = ""});
 
