@@ -31,7 +31,7 @@ Error why_not_opened(sqlite3* db, int code, const std::string& path) {
     if (system != 0) {
         said += ": " + std::generic_category().message(system);
     }
-    return to_error(sqlite3_extended_errcode(db), said, path);
+    return to_error(sqlite3_extended_errcode(db), said, path, system);
 }
 
 } // namespace
@@ -97,7 +97,8 @@ void Connection::fail(int code) {
                            ? code
                            : sqlite3_extended_errcode(db_.get()),
                        sqlite3_errmsg(db_.get()),
-                       path_));
+                       path_,
+                       sqlite3_system_errno(db_.get())));
 }
 
 void Connection::set_error(Error error) {

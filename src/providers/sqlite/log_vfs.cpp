@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,11 @@ namespace {
 constexpr int header_of_frame = 24;
 constexpr std::size_t most_kept = std::size_t{1} << 20U;
 constexpr std::size_t piece = std::size_t{1} << 16U; // SQLite writes less than twice that at once
+
+// SQLite knows a full disk, but not a quota that is used up.
+int told(int code) {
+    return code == SQLITE_IOERR_WRITE && errno == EDQUOT ? SQLITE_FULL : code;
+}
 
 // An open log. The file of the VFS behind it follows in memory.
 struct LogFile {
@@ -40,7 +46,7 @@ struct LogFile {
         }
         kept.clear();
         commits = false;
-        return code;
+        return told(code);
     }
 
     int write(std::string_view data, sqlite3_int64 at) {
@@ -51,7 +57,8 @@ struct LogFile {
                 return code;
             }
             if (!begins) {
-                return real->pMethods->xWrite(real, data.data(), static_cast<int>(data.size()), at);
+                return told(
+                    real->pMethods->xWrite(real, data.data(), static_cast<int>(data.size()), at));
             }
             kept_at = at;
         }

@@ -1,5 +1,6 @@
 #include "providers/sqlite/sqlite_error.hpp"
 
+#include <cerrno>
 #include <utility>
 
 #include <sqlite3.h>
@@ -12,6 +13,22 @@ struct Meaning {
     ErrorCode code;
     std::string_view text;
 };
+
+// Whether a write or a new file found no room. SQLite has a code of its own for one such case only.
+// A sync that finds none is none of them: what it should have kept may be gone.
+bool without_room(int code, int system) {
+    switch (code) {
+    case SQLITE_IOERR_SHMSIZE: // nothing but room can be missing
+        return true;
+    case SQLITE_IOERR_WRITE:
+    case SQLITE_IOERR_TRUNCATE:
+    case SQLITE_IOERR_SHMOPEN:
+    case SQLITE_IOERR_SHMMAP:
+        return system == ENOSPC || system == EDQUOT;
+    default:
+        return (code & 0xff) == SQLITE_CANTOPEN && (system == ENOSPC || system == EDQUOT);
+    }
+}
 
 // By extended code where it matters, else by the primary one.
 Meaning meaning_of(int code) {
@@ -56,10 +73,12 @@ Meaning meaning_of(int code) {
 
 } // namespace
 
-Error to_error(int code, std::string_view message, const std::string& path) {
+Error to_error(int code, std::string_view message, const std::string& path, int system) {
     // What SQLite says of a header that it does not understand has no code of its own.
-    const auto meaning =
-        message == "unsupported file format" ? meaning_of(SQLITE_NOTADB) : meaning_of(code);
+    if (message == "unsupported file format") {
+        code = SQLITE_NOTADB;
+    }
+    const auto meaning = meaning_of(without_room(code, system) ? SQLITE_FULL : code);
     return {.code = meaning.code,
             .message = path + ": " + std::string{meaning.text} + " (" + std::string{message} +
                        ", SQLite code " + std::to_string(code) + ")"};

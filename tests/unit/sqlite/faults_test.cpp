@@ -153,6 +153,38 @@ TEST_F(SqliteFaults, ADiskThatIsFullAtAnyCallLosesNothing) {
     expect_all_or_nothing(Fault::disk_full);
 }
 
+TEST_F(SqliteFaults, AQuotaThatIsUsedUpRefusesACallAndPasses) {
+    FaultyVfs vfs;
+    auto store = SqliteProvider::open(
+        path, {.clock = clock, .synchronous = Synchronous::normal, .vfs = vfs.name()});
+    ASSERT_TRUE(store);
+    vfs.set_fault(1, Fault::quota);
+    const auto refused = (*store)->enqueue_for_orchestrator(start("A"), std::nullopt);
+    vfs.set_fault(0, Fault::fails);
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(name_of(refused.error().code), name_of(ErrorCode::unavailable));
+    EXPECT_NE(refused.error().message.find("the disk is full"), std::string::npos)
+        << refused.error().text();
+    EXPECT_TRUE((*store)->enqueue_for_orchestrator(start("A"), std::nullopt));
+}
+
+TEST_F(SqliteFaults, SharedMemoryWithoutRoomRefusesAndPasses) {
+    FaultyVfs vfs;
+    const Options options{.clock = clock, .synchronous = Synchronous::normal, .vfs = vfs.name()};
+    vfs.set_no_room_for_memory(true);
+    const auto refused = SqliteProvider::open(path, options);
+    vfs.set_no_room_for_memory(false);
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(name_of(refused.error().code), name_of(ErrorCode::unavailable));
+    EXPECT_NE(refused.error().message.find("the disk is full"), std::string::npos)
+        << refused.error().text();
+    const auto store = SqliteProvider::open(path, options);
+    ASSERT_TRUE(store) << store.error().text();
+    EXPECT_TRUE((*store)->enqueue_for_orchestrator(start("A"), std::nullopt));
+}
+
 TEST_F(SqliteFaults, AProcessThatEndsAtAnyCallLosesNothing) {
     expect_all_or_nothing(Fault::crash);
 }

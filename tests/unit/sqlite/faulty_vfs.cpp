@@ -1,5 +1,6 @@
 #include "unit/sqlite/faulty_vfs.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -81,6 +82,9 @@ constexpr sqlite3_io_methods methods = {
         [](sqlite3_file* file) { return of(file).xDeviceCharacteristics(real(file)); },
     .xShmMap =
         [](sqlite3_file* file, int page, int size, int extend, void volatile** at) {
+            if (mine(file).vfs->no_room_for_memory()) {
+                return SQLITE_IOERR_SHMSIZE;
+            }
             return of(file).xShmMap(real(file), page, size, extend, at);
         },
     .xShmLock =
@@ -191,6 +195,9 @@ int FaultyVfs::next_call(int error, bool writes) {
         return error;
     case Fault::disk_full:
         return writes ? SQLITE_FULL : SQLITE_OK;
+    case Fault::quota:
+        errno = EDQUOT;
+        return writes ? error : SQLITE_OK;
     case Fault::crash:
         crashed_ = true;
         return error;

@@ -17,7 +17,7 @@
 
 namespace durable::sqlite {
 
-enum class Fault : std::uint8_t { fails, disk_full, crash };
+enum class Fault : std::uint8_t { fails, disk_full, quota, crash };
 
 class FaultyVfs {
  public:
@@ -34,6 +34,10 @@ class FaultyVfs {
     void set_fault(std::uint64_t call, Fault fault);
     // Files are opened as if they could not be written.
     void set_read_only(bool read_only) noexcept { read_only_ = read_only; }
+
+    // The memory that connections share has a file, which does not grow any more.
+    void set_no_room_for_memory(bool none) noexcept { no_room_for_memory_ = none; }
+    [[nodiscard]] bool no_room_for_memory() const noexcept { return no_room_for_memory_; }
 
     // Whoever syncs waits until this is called with false, or for a very long time. False: somebody
     // has waited that long.
@@ -63,6 +67,7 @@ class FaultyVfs {
     std::atomic<Fault> fault_ = Fault::fails;
     std::atomic<bool> crashed_ = false;
     std::atomic<bool> read_only_ = false;
+    std::atomic<bool> no_room_for_memory_ = false;
     std::mutex mutex_;
     std::map<std::string, std::string> synced_; // by path; guarded by mutex_, like what follows
     std::condition_variable released_;
