@@ -20,7 +20,7 @@ namespace {
 
 // Whoever held a lease before the machine was restarted is gone, and the clock that measured it
 // began anew.
-void end_leases_of_earlier_boots(Connection& db, const std::string& boot) {
+void end_leases_of_earlier_boots(Connection& db, const std::string& boot, const Clock& clock) {
     db.execute("BEGIN IMMEDIATE");
     const auto same = find_integer(db, "SELECT 1 FROM store WHERE boot = ?1", boot).has_value();
     if (!same) {
@@ -30,16 +30,20 @@ void end_leases_of_earlier_boots(Connection& db, const std::string& boot) {
         run(db, "UPDATE sessions SET until = ?1, active = ?1", past);
         run(db, "UPDATE store SET boot = ?1", boot);
     }
+    // For people who look at the end of a lease.
+    run(db,
+        "UPDATE store SET wall_offset = ?1 WHERE id = 1 AND abs(wall_offset - ?1) > 1000",
+        (clock.now().time_since_epoch() - clock.steady().time_since_epoch()).count());
     db.execute("COMMIT");
 }
 
-Result<> set_up(Connection& db, const std::string& boot) {
+Result<> set_up(Connection& db, const std::string& boot, const Clock& clock) {
     DURABLE_TRY(migrate(db));
     db.execute("PRAGMA synchronous = NORMAL"); // syncs are LogSync's
     db.execute("PRAGMA temp_store = MEMORY");
     db.execute("PRAGMA cache_size = -65536");
     db.checkpoint_every(4000);
-    end_leases_of_earlier_boots(db, boot);
+    end_leases_of_earlier_boots(db, boot, clock);
     db.expect_log(db.log_identity()); // it is open now
     if (auto error = db.take_error()) {
         return std::unexpected{*std::move(error)};
@@ -130,7 +134,7 @@ SqliteProvider::open(const std::string& given, Options options, Machine machine)
     if (!connection) {
         return failed(std::move(connection).error(), operation);
     }
-    if (auto ready = set_up(**connection, boot); !ready) {
+    if (auto ready = set_up(**connection, boot, *options.clock); !ready) {
         return failed(std::move(ready).error(), operation);
     }
     std::unique_ptr<LogSync> log_sync;

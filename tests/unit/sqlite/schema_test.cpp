@@ -30,11 +30,11 @@ TEST_F(SqliteSchema, ANewerVersionIsRefusedAndNotTouched) {
     EXPECT_EQ(opened.error().code, ErrorCode::unsupported) << opened.error().text();
     EXPECT_NE(opened.error().message.find("newer version"), std::string::npos);
     EXPECT_EQ(Outsider{path}.query("PRAGMA user_version"), Rows{"99"});
-    Outsider{path}.query("PRAGMA user_version = 1");
+    Outsider{path}.query("PRAGMA user_version = " + std::to_string(migrations().size()));
     EXPECT_EQ(open()->read("A").value().size(), 1U);
 }
 
-// There is one version so far, so a next one is made up here: what it adds must arrive, what was
+// A next version is made up here: what it adds must arrive, what was
 // there must stay.
 TEST_F(SqliteSchema, AnOlderVersionIsBroughtUpToDateWithItsData) {
     make_running(*open(), "A");
@@ -107,9 +107,44 @@ TEST_F(SqliteSchema, TheViewsShowWhatIsGoingOn) {
               Rows{"A|1|1|OrchestrationStarted"});
     EXPECT_EQ(shell.query("SELECT queue, instance_id, state, attempts FROM durable_pending"
                           " ORDER BY seq"),
-              (Rows{"worker|A|running|1",
+              (Rows{"worker|A|lease over|1", // by the clock of the machine
                     "orchestrator|early|waits for a start|0",
                     "orchestrator|later|delayed|0"}));
+}
+
+TEST_F(SqliteSchema, TheViewOfWhatIsPendingTellsLeasesAndWhatIsHidden) {
+    clock = std::make_shared<ManualClock>(system_clock()->now());
+    const auto store = open();
+    make_running(*store, "A");
+    ASSERT_TRUE(store->enqueue_for_worker(activity("A", 2)));
+    ASSERT_TRUE(store->enqueue_for_worker(activity("A", 3)));
+    ASSERT_TRUE(*store->fetch_work_item({.lock_timeout = std::chrono::hours{1}}));
+    ASSERT_TRUE(store->enqueue_for_orchestrator(start("B"), std::nullopt));
+    const auto turn = store->fetch_orchestration_item({.lock_timeout = std::chrono::hours{1}});
+    ASSERT_TRUE(turn && *turn);
+    ASSERT_TRUE(*store->fetch_work_item({.lock_timeout = Duration{0}}));
+
+    Outsider shell{path};
+    const std::string all =
+        "SELECT instance_id, state, leased_until > datetime('now', '+1 minute'),"
+        " visible > datetime('now', '+1 hour') FROM durable_pending"
+        " ORDER BY seq";
+    EXPECT_EQ(shell.query(all), (Rows{"A|running|1|0", "A|lease over|0|0", "B|running|1|0"}));
+    ASSERT_TRUE(store->abandon_orchestration_item(
+        (*turn)->lock_token, Duration{std::chrono::hours{2}}, false));
+    EXPECT_EQ(shell.query(all + " DESC LIMIT 1"), Rows{"B|delayed|NULL|1"});
+}
+
+// A file of the first version gets the view, and keeps what it has.
+TEST_F(SqliteSchema, AFileOfTheFirstVersionIsBroughtUpToDate) {
+    {
+        auto db = Connection::open(path, {.busy_timeout = Duration{1000}, .create = true});
+        ASSERT_TRUE(db);
+        ASSERT_TRUE(migrate(**db, migrations().first(1)));
+    }
+    make_running(*open(), "A");
+
+    EXPECT_EQ(Outsider{path}.query("SELECT count(leased_until) FROM durable_pending"), Rows{"0"});
 }
 
 } // namespace
