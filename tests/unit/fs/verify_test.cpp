@@ -7,6 +7,7 @@
 #include "providers/fs/repair.hpp"
 #include "providers/fs/verify.hpp"
 #include "simulation/sim_files.hpp"
+#include "unit/fs/forwarding_files.hpp"
 
 #include <durable/testing.hpp>
 
@@ -356,34 +357,22 @@ TEST_F(VerifyTest, AFileThatTheSystemDoesNotReadIsDamage) {
 }
 
 // A disk of which one path may not be read.
-class ForbiddingFiles final : public Files {
+class ForbiddingFiles final : public ForwardingFiles {
  public:
-    ForbiddingFiles(Files& disk, std::string path) : disk_{disk}, path_{std::move(path)} {}
+    ForbiddingFiles(Files& disk, std::string path)
+        : ForwardingFiles{disk}, path_{std::move(path)} {}
 
     FileResult<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
         if (path == path_) {
             return std::unexpected{forbidden()};
         }
-        return disk_.open(path, mode);
+        return ForwardingFiles::open(path, mode);
     }
     FileResult<std::vector<DirectoryEntry>> list(const std::string& directory) override {
         if (directory == path_) {
             return std::unexpected{forbidden()};
         }
-        return disk_.list(directory);
-    }
-    FileResult<> make_directory(const std::string& path) override {
-        return disk_.make_directory(path);
-    }
-    FileResult<> rename(const std::string& from, const std::string& to) override {
-        return disk_.rename(from, to);
-    }
-    FileResult<> remove(const std::string& path) override { return disk_.remove(path); }
-    FileResult<> remove_directory(const std::string& path) override {
-        return disk_.remove_directory(path);
-    }
-    FileResult<> sync_directory(const std::string& path) override {
-        return disk_.sync_directory(path);
+        return ForwardingFiles::list(directory);
     }
 
  private:
@@ -392,7 +381,6 @@ class ForbiddingFiles final : public Files {
                 .text = "open " + path_ + ": Permission denied"};
     }
 
-    Files& disk_;
     const std::string path_;
 };
 

@@ -27,6 +27,35 @@ namespace durable::ledger {
 
 using namespace std::chrono_literals;
 
+// The decisions as the provider takes them, with what it makes before.
+inline Result<Record>
+enqueue_message(Ledger& ledger, const WorkItem& item, std::optional<Duration> delay, Moment now) {
+    return enqueue_message(ledger, item, to_message(item), delay, now);
+}
+inline Result<Record> enqueue_work(Ledger& ledger, const WorkItem& item, Moment now) {
+    return enqueue_work(ledger, to_work(item), now);
+}
+inline Result<Record> append_events(Ledger& ledger,
+                                    const std::string& instance,
+                                    std::uint64_t execution_id,
+                                    const std::vector<HistoryEvent>& events,
+                                    Moment now) {
+    return append_events(ledger, instance, execution_id, to_events(events), now);
+}
+inline Result<Record> commit_turn(Ledger& ledger, const TurnCommit& commit, Moment now) {
+    return commit_turn(ledger, commit, prepare_turn(commit), now);
+}
+inline Result<Record> finish_work(Ledger& ledger,
+                                  const std::string& lock_token,
+                                  const std::optional<WorkItem>& completion,
+                                  Moment now) {
+    return finish_work(ledger, lock_token, to_completion(completion), now);
+}
+inline Result<Record>
+finish_work(Ledger& ledger, const std::string& lock_token, std::nullopt_t, Moment now) {
+    return finish_work(ledger, lock_token, Result<std::optional<NewMessage>>{std::nullopt}, now);
+}
+
 // Everything durable, comparable.
 struct StateImage {
     std::map<std::string, InstanceImage> instances;
