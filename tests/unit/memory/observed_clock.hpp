@@ -15,6 +15,9 @@ namespace durable {
 
 class ObservedClock final : public Clock {
  public:
+    ObservedClock() = default;
+    explicit ObservedClock(Instant start) : clock_{start} {}
+
     void advance(Duration by) { clock_.advance(by); }
 
     // Returns when threads have gone to sleep that many times in all. A sleeper asks with its

@@ -37,7 +37,9 @@ class SqliteHandOver : public SqliteTest {
                 .history_delta = {started()}};
     }
 
-    std::shared_ptr<ObservedClock> observed = std::make_shared<ObservedClock>();
+    // The views compare with the machine's time.
+    std::shared_ptr<ObservedClock> observed =
+        std::make_shared<ObservedClock>(system_clock()->now());
     std::shared_ptr<SqliteProvider> store;
 };
 
@@ -54,7 +56,7 @@ TEST_F(SqliteHandOver, AMessageIsLeasedToTheEngineThatWaits) {
         ASSERT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));
     }
     EXPECT_EQ(store->transactions(), looked + 1) << "the engine needs none of its own";
-    EXPECT_EQ(pending(), Rows{"orchestrator|A|lease over|1"});
+    EXPECT_EQ(pending(), Rows{"orchestrator|A|running|1"});
     ASSERT_TRUE(turn);
     EXPECT_EQ(turn->instance, "A");
     EXPECT_TRUE(store->ack_orchestration_item(end_of(*turn, ExecutionStatus::running)));
@@ -76,7 +78,7 @@ TEST_F(SqliteHandOver, AnActivityIsLeasedToTheWorkerThatWaits) {
         ASSERT_TRUE(store->ack_orchestration_item(commit));
     }
     EXPECT_EQ(store->transactions(), looked + 1) << "the worker needs none of its own";
-    EXPECT_EQ(pending(), (Rows{"worker|A|lease over|1", "worker|A|ready|0"}));
+    EXPECT_EQ(pending(), (Rows{"worker|A|running|1", "worker|A|ready|0"}));
     ASSERT_TRUE(lease);
     EXPECT_EQ(lease->item.id, 2U);
     EXPECT_TRUE(store->ack_work_item(lease->lock_token, std::nullopt));
