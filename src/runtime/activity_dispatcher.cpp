@@ -134,6 +134,12 @@ StepResult ActivityDispatcher::fetch(Duration poll,
     }
     backoff_.succeeded();
     lease = *std::move(fetched);
+    if (lease && stop.stop_requested()) {
+        // By a fetch that was under way. Nothing is begun any more, least of all what the shutdown
+        // has just made somebody give back.
+        give_back(*lease, std::nullopt, true);
+        lease.reset();
+    }
     return {.step = lease ? Step::worked : Step::idle};
 }
 

@@ -43,6 +43,8 @@ class FaultyProvider final : public ForwardingProvider {
     std::atomic<bool> unreadable_history = false;
     // Forgets that the dispatcher has frames.
     std::atomic<bool> ignore_cache = false;
+    // What happens while a fetch of work is on its way back.
+    std::function<void()> after_work_fetch;
     // Changes turns before they are stored.
     std::function<TurnCommit(TurnCommit)> change_turn_ack;
 
@@ -92,6 +94,9 @@ class FaultyProvider final : public ForwardingProvider {
         auto lease = inner().fetch_work_item(request);
         if (lease && *lease) {
             (*lease)->attempt_count += more_work_attempts;
+        }
+        if (after_work_fetch) {
+            after_work_fetch();
         }
         return lease;
     }

@@ -5,6 +5,7 @@
 #include "runtime/orchestration_dispatcher.hpp"
 
 #include <atomic>
+#include <stop_token>
 #include <thread>
 
 namespace durable::e2e::shutdown_test {
@@ -130,6 +131,32 @@ TEST_P(Shutdown, AResultThatComesAfterTheRequestToStopIsStored) {
     }
 
     EXPECT_EQ(client.status("a").value().output, "x just in time");
+}
+
+// Perhaps another worker has given it back for the same shutdown a moment ago.
+TEST_P(Shutdown, WhatAFetchBringsAfterTheRequestToStopIsNotBegun) {
+    bool begun = false;
+    registry.add(work, [&](const Text& input) {
+        begun = true;
+        return input;
+    });
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        co_return co_await ctx.call(work, input);
+    });
+    runtime::Node node{store, registry, options};
+    runtime::OrchestrationDispatcher turns{node, "turns"};
+    runtime::ActivityDispatcher activities{node, "activities"};
+    ASSERT_TRUE(client.start(root, "x", {.id = "a"}));
+    turns.step(Duration::zero(), {});
+    std::stop_source stop;
+    store->after_work_fetch = [&] { stop.request_stop(); };
+
+    activities.step(Duration::zero(), stop.get_token());
+
+    EXPECT_FALSE(begun);
+    const auto again = store->fetch_work_item({.lock_timeout = 1s}).value();
+    ASSERT_TRUE(again) << "it is given back at once";
+    EXPECT_EQ(again->attempt_count, 1u); // uncounted
 }
 
 } // namespace
