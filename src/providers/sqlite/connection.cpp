@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 
@@ -177,11 +178,15 @@ bool Connection::file_is_gone() const noexcept {
 }
 
 std::optional<Connection::FileIdentity> Connection::log_identity() const noexcept {
-    struct stat found{};
-    if (log_.path.empty() || ::stat(log_.path.c_str(), &found) != 0) {
+    // Not stat(): who asks for the times of a file makes the system keep them exactly from then on,
+    // and every sync of the log writes them too, which takes as long as the sync itself.
+    struct statx found{};
+    if (log_.path.empty() ||
+        ::statx(AT_FDCWD, log_.path.c_str(), AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) {
         return std::nullopt;
     }
-    return FileIdentity{.device = found.st_dev, .number = found.st_ino};
+    return FileIdentity{.device = (std::uint64_t{found.stx_dev_major} << 32U) | found.stx_dev_minor,
+                        .number = found.stx_ino};
 }
 
 void Connection::watch_rows(const char* table, std::function<void(std::int64_t)> changed) {

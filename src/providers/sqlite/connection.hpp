@@ -87,6 +87,9 @@ class Connection {
     // From now on it has to be this one: nobody deletes the log while a connection is open.
     // nullopt: whichever.
     void expect_log(std::optional<FileIdentity> expected) noexcept { log_.expected = expected; }
+    [[nodiscard]] std::optional<FileIdentity> expected_log() const noexcept {
+        return log_.expected;
+    }
     // Returns when the disk has what was in the log at the time of the call.
     void sync_log();
 

@@ -1,5 +1,7 @@
 #include "providers/sqlite/log_sync.hpp"
 
+#include "providers/sqlite/sqlite_error.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -132,6 +134,10 @@ std::vector<LogSync::Waiter*> LogSync::sync_once(std::unique_lock<std::mutex>& l
     round_covers_ = committed_;
     lock.unlock();
     observer_->sync_log();
+    // Afterwards: then what is told was synced in the file that has the name.
+    if (!observer_->failed() && observer_->file_is_gone()) {
+        observer_->set_error(file_is_gone(observer_->path()));
+    }
     lock.lock();
     return end_round();
 }

@@ -8,6 +8,7 @@
 #include "providers/sqlite/store_file.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -92,11 +93,14 @@ Result<> check_names(const std::string& path) {
     return {};
 }
 
-Result<std::unique_ptr<LogSync>> open_log_sync(const std::string& path, const Options& options) {
+Result<std::unique_ptr<LogSync>> open_log_sync(const std::string& path,
+                                               const Options& options,
+                                               std::optional<Connection::FileIdentity> log) {
     DURABLE_TRY_ASSIGN(
         auto observer,
         Connection::open(path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout}));
     (void)store_version(*observer); // opens the log
+    observer->expect_log(log);
     auto made = std::make_unique<LogSync>(std::move(observer));
     DURABLE_TRY(made->ensure(std::nullopt));
     return made;
@@ -139,7 +143,7 @@ SqliteProvider::open(const std::string& given, Options options, Machine machine)
     }
     std::unique_ptr<LogSync> log_sync;
     if (options.synchronous == Synchronous::full && path != memory_path) {
-        auto opened = open_log_sync(path, options);
+        auto opened = open_log_sync(path, options, (*connection)->expected_log());
         if (!opened) {
             return failed(std::move(opened).error(), operation);
         }

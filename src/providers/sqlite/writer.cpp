@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 namespace durable::sqlite {
@@ -68,10 +69,16 @@ void Writer::lead(Job& own) {
     for (int round = 0; round < most_rounds; ++round) {
         batch.clear();
         {
-            const std::scoped_lock lock{queue_mutex_};
+            std::unique_lock lock{queue_mutex_};
             if (waiting_.empty()) {
                 busy_ = false;
                 return;
+            }
+            if (round > 0 || waiting_.size() > 1) {
+                // Others call as well: those who could run now may join this transaction.
+                lock.unlock();
+                std::this_thread::yield();
+                lock.lock();
             }
             if (waiting_.size() <= largest_batch) {
                 batch.swap(waiting_);
@@ -195,7 +202,8 @@ void Writer::begin(Transaction& tx) {
 
 std::optional<Error> Writer::commit(Transaction& tx) {
     auto& db = tx.db;
-    if (!db.failed() && db.file_is_gone()) {
+    // With syncs it is looked for by each of those, before anybody is told.
+    if (log_sync_ == nullptr && !db.failed() && db.file_is_gone()) {
         db.set_error(file_is_gone(db.path()));
     }
     run(db, "COMMIT");
