@@ -199,9 +199,8 @@ Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq gi
     }
     switch (what) {
     case Telling::turn_done:
-        journal_->nothing_comes(position);
+        journal_->came(position);
         return {};
-    case Telling::turn_passed:
     case Telling::work_done:
         return {};
     case Telling::turn_given:

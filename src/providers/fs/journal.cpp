@@ -181,7 +181,7 @@ void Journal::give_way(Lsn lsn) {
     }
     const auto over = [&] {
         return syncing_.load(std::memory_order_acquire) || durable() >= lsn ||
-               nothing_came_.load(std::memory_order_acquire) > lsn;
+               came_.load(std::memory_order_acquire) > lsn;
     };
     const auto longest = options_.longest_courtesy;
     if (!stay_awake_until(over, {.longest = longest, .others_run = longest})) {
@@ -192,6 +192,11 @@ void Journal::give_way(Lsn lsn) {
 // One sync by this thread. The caller has set syncing_.
 Result<> Journal::sync_round() {
     do {
+        if (this_is_the_writer()) {
+            // It leads where many wait. Whoever could run now may append something first, and
+            // needs no sync of its own then.
+            std::this_thread::yield();
+        }
         {
             const std::scoped_lock lock{round_mutex_};
             ++round_;
@@ -230,7 +235,7 @@ Result<> Journal::sync_round() {
             syncing_ = false;
             return {};
         }
-        if (writer_.joinable() && std::this_thread::get_id() != writer_.get_id()) {
+        if (writer_.joinable() && !this_is_the_writer()) {
             if (waiting == 1 && !bells_.empty()) {
                 syncing_ = false;
                 bells_.back().second->ring();

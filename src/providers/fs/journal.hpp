@@ -96,9 +96,10 @@ class Journal {
 
     // Whoever appended something and called another thread that goes on with it gives way before it
     // asks for durability: what comes of it needs a sync as well, and one can serve both. Waits
-    // awake until that sync begins, or the other tells that nothing comes that needs one; not long.
+    // awake until the other tells that it came, or somebody syncs; not long.
     void give_way(Lsn lsn);
-    void nothing_comes(Lsn lsn) noexcept { nothing_came_.store(lsn, std::memory_order_release); }
+    // What came of the records before this one is appended, or nothing will be.
+    void came(Lsn lsn) noexcept { came_.store(lsn, std::memory_order_release); }
 
     [[nodiscard]] Lsn last() const noexcept { return last_.load(); }
     [[nodiscard]] Lsn durable() const noexcept { return durable_.load(std::memory_order_acquire); }
@@ -131,6 +132,9 @@ class Journal {
     [[nodiscard]] Result<> place(std::size_t begin) DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<Lsn> write_out() DURABLE_EXCLUDES(write_mutex_);
     [[nodiscard]] Result<> write_held(Lsn covered) DURABLE_REQUIRES(write_mutex_);
+    [[nodiscard]] bool this_is_the_writer() const {
+        return std::this_thread::get_id() == writer_.get_id();
+    }
     [[nodiscard]] Result<> sync_round();
     void finish_round(Lsn covered);
     void ring_bells(Lsn covered);
@@ -179,7 +183,7 @@ class Journal {
     std::array<FutexWord, 2> rounds_{};
     std::atomic<bool> failed_{false};
     std::atomic<bool> writer_asleep_{false};
-    std::atomic<Lsn> nothing_came_{0}; // of this record, or any before it
+    std::atomic<Lsn> came_{0};         // what comes of the records before it
     std::atomic<int> not_worth_it_{0}; // so many times nobody gives way
 
     std::jthread writer_; // last: stopped and joined before anything else goes

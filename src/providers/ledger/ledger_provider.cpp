@@ -93,9 +93,7 @@ Result<> LedgerProvider::carry_out(std::string_view operation, Telling telling, 
             committed =
                 record ? commit(*std::move(record)) : std::unexpected{std::move(record).error()};
         }
-        if (telling == Telling::turn_done && waiters_.work.anybody_called()) {
-            telling = Telling::turn_passed;
-        } else if (telling == Telling::done && waiters_.turns.anybody_called()) {
+        if (telling == Telling::done && waiters_.turns.anybody_called()) {
             telling = Telling::done_passed;
         }
         wake(lock); // even a refused call has looked at the time

@@ -102,7 +102,6 @@ class LedgerProvider : public Provider, public ProviderAdmin {
     enum class Telling : std::uint8_t {
         turn_given,  // an instance, to run its turn
         turn_done,   // that a turn was committed or given back
-        turn_passed, // the same, and somebody was called to run an activity
         work_given,  // an activity, to run it
         work_done,   // that an activity's end was noted, or that it was given back
         done,        // that any other call was carried out

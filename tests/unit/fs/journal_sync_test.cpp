@@ -92,12 +92,12 @@ TEST_F(JournalSyncTest, OneSyncServesACauseAndItsEffect) {
     EXPECT_EQ(disk_.syncs(), before + 1);
 }
 
-TEST_F(JournalSyncTest, NobodyGivesWayToAnEffectThatNeedsNoSync) {
+TEST_F(JournalSyncTest, GivingWayEndsWhenTheEffectIsThere) {
     open(patient);
     ASSERT_TRUE(append("cause"));
     ASSERT_TRUE(append("effect"));
 
-    journal_->nothing_comes(2);
+    journal_->came(2);
     journal_->give_way(1);
     ASSERT_TRUE(journal_->ensure_durable(1));
 
