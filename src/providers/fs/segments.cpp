@@ -140,7 +140,8 @@ Result<> Segments::remove_below(std::uint64_t number) {
         if (found == needless.back() && needless.size() > 1) {
             DURABLE_TRY(to_result(files_.sync_directory(directory_)));
         }
-        DURABLE_TRY(to_result(files_.remove(segment_path(directory_, found))));
+        // What a crash leaves of one, shortened, begins as it did, and is skipped as a whole.
+        DURABLE_TRY(to_result(remove_gradually(files_, segment_path(directory_, found))));
     }
     return {};
 }

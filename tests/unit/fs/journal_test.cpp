@@ -178,6 +178,29 @@ TEST_F(JournalTest, SegmentsThatACheckpointCoversAreRemoved) {
     EXPECT_GT(end->segments.front().first, 1U);
 }
 
+// They are removed in steps, so a crash may leave a part of one.
+TEST_F(JournalTest, AShortenedSegmentThatACheckpointCoversIsSkipped) {
+    open();
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(append(std::string(80, 'x')));
+    }
+    ASSERT_TRUE(journal_->ensure_durable(100));
+    journal_.reset();
+    const auto needed = read(0).value().segments.back();
+    ASSERT_GT(needed.number, 2U);
+    for (std::uint64_t number = needed.number - 1; number > 0; --number) {
+        const auto file = disk_.open(segment_path(directory, number), OpenMode::write).value();
+        ASSERT_TRUE(file->truncate(150 + number)); // inside of its second record
+
+        seen_.clear();
+        const auto end = read(needed.first);
+
+        ASSERT_TRUE(end) << end.error().text();
+        EXPECT_EQ(end->last, 100U);
+        EXPECT_EQ(seen_.size(), 100U - needed.first);
+    }
+}
+
 TEST_F(JournalTest, AfterReopeningTheOldSegmentsButTheLastCanGoToo) {
     open();
     for (int i = 0; i < 100; ++i) {
