@@ -40,9 +40,7 @@ Database open(const std::string& file) {
     must(db, sqlite3_busy_timeout(db, 60'000) == SQLITE_OK);
     must(db,
          sqlite3_exec(db,
-                      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                      "INSERT OR IGNORE INTO instances (id, instance_id, place)"
-                      " VALUES (1, 'bare', 4)",
+                      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
                       nullptr,
                       nullptr,
                       nullptr) == SQLITE_OK);
@@ -66,26 +64,32 @@ std::int64_t run(sqlite3* db, const Statement& statement) {
     return found;
 }
 
-// How many it made.
-std::uint64_t queue_messages(const std::string& file, Steady::time_point end) {
+// For the instance of that number. How many it made.
+std::uint64_t queue_messages(const std::string& file, std::size_t number, Steady::time_point end) {
     const auto database = open(file);
     auto* db = database.get();
+    const auto id = "i" + std::to_string(number);
     const auto begin = prepare(db, "BEGIN IMMEDIATE");
     const auto next = prepare(db, "SELECT next_seq FROM store WHERE id = 1");
-    const auto find = prepare(db, "SELECT id FROM instances WHERE instance_id = 'bare'");
+    const auto find = prepare(db, "SELECT id FROM instances WHERE instance_id = ?1");
     const auto insert = prepare(db,
                                 "INSERT INTO messages (seq, instance, state, visible_at, kind,"
-                                " item) VALUES (?1, ?2, 2, ?1, 4, ?3)");
+                                " item) VALUES (?1, ?2, 1, ?1, 4, ?3)");
     const auto save = prepare(db, "UPDATE store SET next_seq = ?1 WHERE id = 1");
     const auto commit = prepare(db, "COMMIT");
     constexpr std::string_view item =
-        R"({"ExternalRaised":{"instance":"bare","name":"go","data":"1"}})";
+        R"({"ExternalRaised":{"instance":"i00","name":"go","data":"1"}})";
+    sqlite3_bind_text(find.get(), 1, id.data(), static_cast<int>(id.size()), SQLITE_STATIC);
     std::uint64_t made = 0;
     while (Steady::now() < end) {
         run(db, begin);
         const auto seq = run(db, next);
         sqlite3_bind_int64(insert.get(), 1, seq);
-        sqlite3_bind_int64(insert.get(), 2, run(db, find));
+        const auto instance = run(db, find);
+        if (instance == 0) {
+            throw std::runtime_error{"there is no instance " + id};
+        }
+        sqlite3_bind_int64(insert.get(), 2, instance);
         sqlite3_bind_text(
             insert.get(), 3, item.data(), static_cast<int>(item.size()), SQLITE_STATIC);
         run(db, insert);
@@ -106,7 +110,8 @@ messages_per_second(const std::string& file, std::size_t callers, std::chrono::s
     {
         std::vector<std::jthread> threads;
         for (std::size_t caller = 0; caller < callers; ++caller) {
-            threads.emplace_back([&] { made += queue_messages(file, begin + time); });
+            threads.emplace_back(
+                [&, caller] { made += queue_messages(file, caller, begin + time); });
         }
     }
     return static_cast<double>(made) / std::chrono::duration<double>(Steady::now() - begin).count();

@@ -1,9 +1,9 @@
 // sqlite_benchmark FILE: what group commit gains, and what waits aside costs, on the disk of FILE.
 //
-// Messages queued per second, each on the disk before its caller goes on: by 64 callers and by one,
-// and, as everyone writes it, with a transaction for each: by 64 threads and by one loop. And the
-// time of five calls (start, fetch, commit, fetch, acknowledge) beside many delayed and parked
-// messages.
+// Events raised per second, each caller for a running instance of its own, each on the disk before
+// its caller goes on: by 64 callers and by one, and, as everyone writes it, with a transaction for
+// each: by 64 threads and by one loop. And the time of five calls (start, fetch, commit, fetch,
+// acknowledge) beside many delayed and parked messages.
 
 #include "bare_loop.hpp"
 #include "base/files.hpp"
@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace durable {
@@ -34,6 +35,8 @@ T must(Result<T> result) {
         return *std::move(result);
     }
 }
+
+constexpr std::size_t many_callers = 64;
 
 WorkItem raise(const std::string& instance) {
     return work::ExternalRaised{.instance = instance, .name = "go", .data = "1"};
@@ -62,25 +65,33 @@ double commits(Provider& store, std::size_t callers) {
     return static_cast<double>(made) / seconds_since(begin);
 }
 
+// An instance that has begun, with what its first turn gives to workers.
+void begin_instance(Provider& store, const std::string& id, std::vector<WorkItem> work) {
+    must(store.enqueue_for_orchestrator(
+        work::StartOrchestration{
+            .instance = id, .orchestration = "Hello", .input = "{}", .execution_id = 1},
+        std::nullopt));
+    const auto turn = must(store.fetch_orchestration_item({.lock_timeout = 60s})).value();
+    must(store.ack_orchestration_item(
+        {.lock_token = turn.lock_token,
+         .metadata = {.orchestration_name = "Hello", .orchestration_version = "1.0.0"},
+         .history_delta = {{.event_id = 1,
+                            .kind = history::OrchestrationStarted{.name = "Hello",
+                                                                  .version = "1.0.0",
+                                                                  .input = "{}"}}},
+         .worker_items = std::move(work)}));
+}
+
 // Microseconds of one round.
 double round_trip(Provider& store, int rounds) {
     const auto begin = Steady::now();
     for (int round = 0; round < rounds; ++round) {
         const auto id = "round-" + std::to_string(Steady::now().time_since_epoch().count());
-        must(store.enqueue_for_orchestrator(
-            work::StartOrchestration{
-                .instance = id, .orchestration = "Hello", .input = "{}", .execution_id = 1},
-            std::nullopt));
-        const auto turn = must(store.fetch_orchestration_item({.lock_timeout = 60s})).value();
-        must(store.ack_orchestration_item(
-            {.lock_token = turn.lock_token,
-             .metadata = {.orchestration_name = "Hello", .orchestration_version = "1.0.0"},
-             .history_delta = {{.event_id = 1,
-                                .kind = history::OrchestrationStarted{.name = "Hello",
-                                                                      .version = "1.0.0",
-                                                                      .input = "{}"}}},
-             .worker_items = {work::ActivityExecute{
-                 .instance = id, .execution_id = 1, .id = 2, .name = "Greet", .input = "{}"}}}));
+        begin_instance(
+            store,
+            id,
+            {work::ActivityExecute{
+                .instance = id, .execution_id = 1, .id = 2, .name = "Greet", .input = "{}"}});
         const auto work = must(store.fetch_work_item({.lock_timeout = 60s})).value();
         must(store.ack_work_item(work.lock_token, std::nullopt));
     }
@@ -111,19 +122,28 @@ std::shared_ptr<Provider> open_fresh(const std::string& file, sqlite::Synchronou
     return must(sqlite::open(file, {.synchronous = synchronous}));
 }
 
+// With the instances that the callers raise events for.
+std::shared_ptr<Provider> open_with_instances(const std::string& file) {
+    auto store = open_fresh(file, sqlite::Synchronous::full);
+    for (std::size_t caller = 0; caller < many_callers; ++caller) {
+        begin_instance(*store, "i" + std::to_string(caller), {});
+    }
+    return store;
+}
+
 void measure(const std::string& file) {
     std::cout << "fdatasync of a written page: " << bare::fdatasync_us(file + ".probe") << " us"
               << std::endl;
     const auto bare = [&](std::size_t callers) {
-        (void)open_fresh(file, sqlite::Synchronous::full); // for its schema
+        (void)open_with_instances(file);
         return bare::messages_per_second(file, callers, 3s);
     };
     const auto bare_one = bare(1);
-    const auto bare_many = bare(64);
+    const auto bare_many = bare(many_callers);
     {
-        const auto store = open_fresh(file, sqlite::Synchronous::full);
+        const auto store = open_with_instances(file);
         const auto one = commits(*store, 1);
-        const auto many = commits(*store, 64);
+        const auto many = commits(*store, many_callers);
         std::cout << "calls/s, FULL, 64 callers: " << many
                   << "; ratio to 64 callers with a transaction each (" << bare_many
                   << "): " << many / bare_many << "; to one bare loop (" << bare_one
