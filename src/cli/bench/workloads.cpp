@@ -4,6 +4,7 @@
 #include "base/try.hpp"
 #include "cli/bench/disk.hpp"
 #include "cli/bench/engine.hpp"
+#include "cli/bench/stall_probe.hpp"
 #include "cli/bench/sync_counter.hpp"
 
 #include <chrono>
@@ -41,6 +42,7 @@ class Session {
     Result<> run(const Load& load, const Progress& progress, const std::function<Result<>()>& one) {
         DURABLE_TRY(probe());
         const auto syncs = sync_calls();
+        const StallProbe stalls;
         DURABLE_TRY_ASSIGN(auto made, make_calls(load, one, progress));
         if (disk_) {
             found_.sync_calls = sync_calls() - syncs;
@@ -49,8 +51,9 @@ class Session {
         found_.orchestrations = made.count;
         found_.seconds = made.seconds;
         found_.latencies = std::move(made.latencies);
-        add("longest_pause_ms",
-            std::chrono::duration<double, std::milli>{made.longest_pause}.count());
+        using Milliseconds = std::chrono::duration<double, std::milli>;
+        add("longest_pause_ms", Milliseconds{made.longest_pause}.count());
+        add("longest_stall_ms", Milliseconds{stalls.longest()}.count());
         return {};
     }
 

@@ -1,6 +1,7 @@
 #include "base/files.hpp"
 #include "cli/bench/callers.hpp"
 #include "cli/bench/latencies.hpp"
+#include "cli/bench/stall_probe.hpp"
 #include "unit/cli/run.hpp"
 #include "unit/fs/temporary_directory.hpp"
 
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -102,6 +104,17 @@ TEST(Bench, PrintsATable) {
         << run.out;
     EXPECT_NE(run.out.find("\nhello                   3 "), std::string::npos) << run.out;
     EXPECT_NE(run.out.find("\n  longest_pause_ms "), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("\n  longest_stall_ms "), std::string::npos) << run.out;
+}
+
+TEST(StallProbe, TellsHowMuchLongerASleepTakesThanItShould) {
+    const StallProbe probe;
+
+    while (probe.longest() == 0ns) { // no sleep ends in time
+        std::this_thread::yield();
+    }
+
+    EXPECT_GT(probe.longest(), 0ns);
 }
 
 TEST(Bench, OnlyADiskHasSyncs) {
