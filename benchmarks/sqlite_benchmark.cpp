@@ -72,14 +72,15 @@ void begin_instance(Provider& store, const std::string& id, std::vector<WorkItem
             .instance = id, .orchestration = "Hello", .input = "{}", .execution_id = 1},
         std::nullopt));
     const auto turn = must(store.fetch_orchestration_item({.lock_timeout = 60s})).value();
-    must(store.ack_orchestration_item(
-        {.lock_token = turn.lock_token,
-         .metadata = {.orchestration_name = "Hello", .orchestration_version = "1.0.0"},
-         .history_delta = {{.event_id = 1,
-                            .kind = history::OrchestrationStarted{.name = "Hello",
-                                                                  .version = "1.0.0",
-                                                                  .input = "{}"}}},
-         .worker_items = std::move(work)}));
+    TurnCommit first; // member by member: g++ 12 warns of the aggregate
+    first.lock_token = turn.lock_token;
+    first.metadata.orchestration_name = "Hello";
+    first.metadata.orchestration_version = "1.0.0";
+    first.history_delta.push_back({.event_id = 1,
+                                   .kind = history::OrchestrationStarted{
+                                       .name = "Hello", .version = "1.0.0", .input = "{}"}});
+    first.worker_items = std::move(work);
+    must(store.ack_orchestration_item(first));
 }
 
 // Microseconds of one round.
