@@ -128,6 +128,10 @@ class Repairer {
             result_.lost.push_back("record " + std::to_string(record.lsn) + " of " + who + ": " +
                                    record.why);
         }
+        if (!loaded && result_.lost.empty()) {
+            // All that is there is whole, so what is missing can only be named by the gap.
+            result_.lost.push_back("what belongs here, whatever it was: " + loaded.error().message);
+        }
         return {};
     }
 

@@ -94,10 +94,21 @@ Result<> Segments::fill_spare(std::uint64_t most) {
 }
 
 Result<> Segments::make_spare(std::uint64_t least) {
+    auto made = make_spare_of(std::max(next_size_, least));
+    // Where there is no room for a large one, a small one still does.
+    if (!made && made.error().code == ErrorCode::unavailable && next_size_ > sizes_.first &&
+        next_size_ > least) {
+        next_size_ = sizes_.first;
+        made = make_spare_of(std::max(next_size_, least));
+    }
+    return made;
+}
+
+Result<> Segments::make_spare_of(std::uint64_t size) {
     auto segment = std::make_shared<Segment>();
     segment->number = next_number_;
     segment->path = segment_path(directory_, next_number_);
-    segment->size = std::max(next_size_, least);
+    segment->size = size;
     // The name may be taken by an unused segment of an earlier process or of a try that failed.
     DURABLE_TRY_ASSIGN(segment->file,
                        to_result(files_.open(segment->path, OpenMode::write_or_create)));

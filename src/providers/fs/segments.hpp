@@ -64,6 +64,7 @@ class Segments {
 
  private:
     [[nodiscard]] Result<> make_spare(std::uint64_t least) DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> make_spare_of(std::uint64_t size) DURABLE_REQUIRES(mutex_);
     // Fills `most` more bytes of it. One that cannot be filled is given up.
     [[nodiscard]] Result<> fill_spare(std::uint64_t most) DURABLE_REQUIRES(mutex_);
 

@@ -99,6 +99,10 @@ class LossTest : public ::testing::Test {
         EXPECT_EQ(opened.error().code, ErrorCode::corrupt);
         EXPECT_TRUE(opened.error().message.contains(why)) << opened.error().message;
         EXPECT_EQ(disk_.paths(), before);
+        const auto repaired =
+            repair(disk_, "/store", "/repaired" + std::to_string(disk_.calls()), looked_at);
+        ASSERT_TRUE(repaired) << repaired.error().text();
+        EXPECT_FALSE(repaired->lost.empty()) << "what vanished is lost";
     }
 
     void expect_opened() {

@@ -92,5 +92,24 @@ TEST_F(SegmentsTest, WhatIsTakenWhileItIsFilledIsNotFilledFurther) {
     }
 }
 
+// A busy store has large segments. A disk that has no room for the next one may have plenty for
+// what is written.
+TEST_F(SegmentsTest, ADiskWithoutRoomForALargeSegmentGetsASmallOne) {
+    Segments segments{disk_, directory, 1, {.first = 1024, .largest = 1U << 20U}};
+    std::uint64_t used = 0;
+    for (int number = 0; number < 8; ++number) {
+        used += segments.next(1).value()->size;
+    }
+    disk_.set_capacity(used + 5000);
+
+    const auto small = segments.next(1);
+    const auto fitting = segments.next(3000);
+    const auto refused = segments.next(1);
+
+    EXPECT_EQ(small.value()->size, 1024U);
+    EXPECT_EQ(fitting.value()->size, 3000U);
+    EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+}
+
 } // namespace
 } // namespace durable::fs
