@@ -9,6 +9,7 @@ program=${1:?which program? usage: kill_order_saga.sh build/bin/order_saga}
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
+: >"$place/first" # the loop below may look before the program is there
 "$program" "$place/orders" >"$place/first" &
 victim=$!
 disown # the shell shall not comment its death
