@@ -1,32 +1,24 @@
 #include "base/random.hpp"
 
+#include "base/process.hpp"
+
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
-#include <pthread.h>
 #include <unistd.h>
 
 namespace durable {
 
 namespace {
 
-// How often this process became another one. Asking for its id each time would be a system call.
-std::atomic<std::uint32_t> forks{0};
-
 // Draws a block at a time: one system call per number would cost more than a whole fetch.
 class SystemRandom final : public Random {
  public:
-    SystemRandom() {
-        if (pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); }) != 0) {
-            std::abort(); // as below: there is no safe way on
-        }
-    }
     [[nodiscard]] std::uint64_t next() override {
         const std::scoped_lock lock{mutex_};
         // A child process must not repeat its parent's numbers.
-        if (used_ == block_.size() || forks_seen_ != forks.load(std::memory_order_relaxed)) {
+        if (used_ == block_.size() || !home_.here()) {
             refill();
         }
         return block_[used_++]; // NOLINT(cppcoreguidelines-pro-bounds-constant-array-index)
@@ -40,13 +32,13 @@ class SystemRandom final : public Random {
             std::abort();
         }
         used_ = 0;
-        forks_seen_ = forks.load(std::memory_order_relaxed);
+        home_ = HomeProcess{};
     }
 
     std::mutex mutex_;
     std::array<std::uint64_t, 32> block_{};
     std::size_t used_ = 32;
-    std::uint32_t forks_seen_ = 0;
+    HomeProcess home_; // of the block
 };
 
 } // namespace

@@ -63,6 +63,13 @@ FsProvider::FsProvider(StoreDirectory directory, Options options, const Machine&
       archive_{files_, directory_.packs(), ledger_} {}
 
 FsProvider::~FsProvider() {
+    if (!home_.here()) {
+        // The threads of these are not in this process, and whoever has them goes on with the
+        // files: joining would wait for ever, and so would condition variables with their waiters.
+        (void)housekeeper_.release();
+        (void)journal_.release();
+        return;
+    }
     closing_.store(true);
     housekeeper_.reset();
     drop_packing();
@@ -142,13 +149,13 @@ Result<> FsProvider::recover() {
     DURABLE_TRY(require_source_of_packs(files_, directory_.packs(), checkpoint.lsn, end.last));
     DURABLE_TRY(remove_unnamed_packs());
     DURABLE_TRY(cut_journal(files_, directory_.journal(), end));
-    journal_.emplace(files_,
-                     directory_.journal(),
-                     JournalOptions{.durability = options_.durability,
-                                    .writer_thread = machine_.threads,
-                                    .on_failure = [this] { tell_watchers(); },
-                                    .segment_sizes = machine_.segment_sizes},
-                     end);
+    journal_ = std::make_unique<Journal>(files_,
+                                         directory_.journal(),
+                                         JournalOptions{.durability = options_.durability,
+                                                        .writer_thread = machine_.threads,
+                                                        .on_failure = [this] { tell_watchers(); },
+                                                        .segment_sizes = machine_.segment_sizes},
+                                         end);
     // Many small segments, of a store that is opened and closed often, are worth one as well.
     constexpr std::size_t many_segments = 16;
     const auto due = checkpoint_at_.load(); // by its size alone
@@ -162,12 +169,13 @@ Result<> FsProvider::recover() {
     applied(); // what had finished may be packed
     views_due_.store(options_.readable_views);
     if (machine_.threads) {
-        housekeeper_.emplace([this] { keep_house(); });
+        housekeeper_ = std::make_unique<Housekeeper>([this] { keep_house(); });
     }
     return {};
 }
 
 Result<> FsProvider::journal(const ledger::Record& record) {
+    DURABLE_TRY(at_home());
     DURABLE_TRY_ASSIGN(const auto changing, bring_touched(record));
     if (snapshot_) {
         DURABLE_TRY(snapshot_->keep(ledger_, record));
@@ -191,7 +199,16 @@ std::uint64_t FsProvider::position() const {
     return journal_->last();
 }
 
+Result<> FsProvider::at_home() const {
+    return home_.here() ? Result<>{}
+                        : fail(ErrorCode::storage_failed,
+                               "the store " + directory_.path() +
+                                   " was opened by the process that this one was forked from, and "
+                                   "stays with it; call exec, or open stores behind fork");
+}
+
 Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq given) {
+    DURABLE_TRY(at_home());
     if (journal_->wants_spare() || journal_->bytes() >= checkpoint_at_.load() ||
         packing_due_.load(std::memory_order_relaxed) ||
         views_due_.load(std::memory_order_relaxed)) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/files.hpp"
+#include "base/process.hpp"
 #include "base/random.hpp"
 #include "providers/fs/checkpoint.hpp"
 #include "providers/fs/close_codec.hpp"
@@ -120,6 +121,8 @@ class FsProvider final : public ledger::LedgerProvider {
     FsProvider(StoreDirectory directory, Options options, const Machine& machine);
 
     [[nodiscard]] Result<> recover();
+    // storage_failed, in a child made by fork.
+    [[nodiscard]] Result<> at_home() const;
     [[nodiscard]] Result<CheckpointFound> load_checkpoint() DURABLE_REQUIRES(mutex_);
     void close();
     void keep_house();
@@ -190,8 +193,9 @@ class FsProvider final : public ledger::LedgerProvider {
     const Options options_;
     const Machine machine_;
     const StoreDirectory directory_;
-    Files& files_;                   // of the directory
-    std::optional<Journal> journal_; // set once, by recover()
+    Files& files_; // of the directory
+    const HomeProcess home_;
+    std::unique_ptr<Journal> journal_; // set once, by recover()
 
     // Which record made a queue item: the latest ones, whose records may not be durable yet.
     struct Made {
@@ -221,7 +225,7 @@ class FsProvider final : public ledger::LedgerProvider {
     bool views_begun_ = false;                                          // guarded by house_mutex_
     std::atomic<bool> views_due_{false};
 
-    std::optional<Housekeeper> housekeeper_; // last: its thread uses everything above
+    std::unique_ptr<Housekeeper> housekeeper_; // last: its thread uses everything above
 };
 
 } // namespace durable::fs

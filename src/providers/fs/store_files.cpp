@@ -54,6 +54,12 @@ FileResult<std::string> StoreFiles::absolute(const std::string& path) {
 }
 
 FileResult<> StoreFiles::look() {
+    if (!home_.here()) {
+        return std::unexpected{FileError{.code = std::errc::operation_not_permitted,
+                                         .text = "the store " + path_ +
+                                                 " is open in the process that this one was "
+                                                 "forked from"}};
+    }
     if (lost_.load()) { // for good, also if it came back: who knows what happened meanwhile
         return std::unexpected{lost_error()};
     }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/files.hpp"
+#include "base/process.hpp"
 
 #include <atomic>
 #include <functional>
@@ -39,6 +40,7 @@ class StoreFiles final : public Files {
     [[nodiscard]] FileResult<> look();
     [[nodiscard]] FileError lost_error() const;
 
+    const HomeProcess home_; // a child made by fork has its files in common with it
     Files& files_;
     const std::unique_ptr<Directory> directory_; // open, so that no other one gets its number
     const std::string path_;

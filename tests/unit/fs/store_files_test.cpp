@@ -12,6 +12,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace durable::fs {
 namespace {
@@ -153,6 +155,39 @@ TEST(StoreFilesTest, ADirectoryThatWasMadeAnewIsAnotherOne) {
     EXPECT_FALSE(held->still_there().value());
     ASSERT_TRUE(files.make_directory(path));
     EXPECT_FALSE(held->still_there().value());
+}
+
+// The child has the provider, but not its threads, and its files in common with the parent.
+TEST(ForkedStoreTest, AChildIsRefusedAndLeavesTheStoreAlone) {
+    const TemporaryDirectory place;
+    auto store = FsProvider::open(place.path() + "/store", {}).value();
+    const auto start = [&](const std::string& id) {
+        return store->enqueue_for_orchestrator(
+            work::StartOrchestration{.instance = id, .orchestration = "Order", .input = "{}"},
+            std::nullopt);
+    };
+    ASSERT_TRUE(start("before"));
+
+    const auto child = ::fork();
+    if (child == 0) {
+        const auto started = start("child");
+        const auto seen = store->list_instances();
+        const bool refused = !started && started.error().code == ErrorCode::storage_failed &&
+                             started.error().message.contains("forked from") && !seen;
+        const bool alone = !store->make_checkpoint();
+        store.reset(); // comes back
+        ::_exit(refused && alone ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(start("after"));
+    store.reset();
+    const auto again = FsProvider::open(place.path() + "/store", {});
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ((*again)->get_queue_depths()->orchestrator_queue, 2U);
 }
 
 } // namespace
