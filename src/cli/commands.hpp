@@ -1,17 +1,27 @@
 // The subcommands of `durable`, one file each. Each declares its options; parsing then runs the one
-// that was named. A command throws CLI::ValidationError for arguments that make no sense.
+// that was named. A command throws CLI::ValidationError for arguments that make no sense, and
+// CommandFailed when they do, but it cannot do what they say.
 
 #pragma once
 
 #include "cli/program.hpp"
 
+#include <durable/result.hpp>
+
 #include <iosfwd>
+#include <stdexcept>
+#include <string>
 
 namespace CLI {
 class App;
 }
 
 namespace durable::cli {
+
+struct CommandFailed : std::runtime_error {
+    CommandFailed(const std::string& command, const Error& why)
+        : std::runtime_error{command + ": " + why.message} {}
+};
 
 struct Console {
     std::ostream& out;

@@ -30,7 +30,7 @@ ExitCode export_store(const ExportOptions& options, std::ostream& out) {
     const auto done = fs::export_views(
         system_files(), options.store, target, options.instances, system_clock()->now());
     if (!done) {
-        throw CLI::ValidationError{"export", done.error().message};
+        throw CommandFailed{"export", done.error()};
     }
     out << target << (done->written == 1 ? " has the view of " : " has the views of ")
         << done->written << (done->written == 1 ? " instance" : " instances");

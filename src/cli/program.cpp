@@ -36,6 +36,9 @@ ExitCode run_program(std::vector<std::string> arguments, std::ostream& out, std:
     } catch (const CLI::Error& mistake) {
         err << "durable: " << mistake.what() << " (see durable --help)\n";
         return bad_use;
+    } catch (const CommandFailed& failed) {
+        err << "durable: " << failed.what() << '\n';
+        return bad_use;
     }
     return result;
 }

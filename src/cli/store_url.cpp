@@ -14,7 +14,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <system_error>
+#include <vector>
 
 namespace durable::cli {
 
@@ -35,13 +38,29 @@ std::string scratch_name() {
     return "bench-" + std::to_string(process_id()) + "-" + std::to_string(++made);
 }
 
+// The directories that opening a store there will make, the innermost first.
+std::vector<std::string> missing_directories(const std::string& place) {
+    std::vector<std::string> missing;
+    auto path = std::filesystem::path{place};
+    for (std::error_code failed; !path.empty() && !std::filesystem::exists(path, failed);
+         path = path.parent_path()) {
+        missing.push_back(path.string());
+    }
+    return missing;
+}
+
 ScratchStore scratch_directory(const std::string& place) {
     const auto path = place + "/" + scratch_name();
     return {.directory = place,
             .open = [path] { return fs::open(path); },
             // Of nothing, for the sake of its deleter.
             .files = std::shared_ptr<void>{
-                nullptr, [path](std::nullptr_t) { (void)remove_tree(system_files(), path); }}};
+                nullptr, [path, made = missing_directories(place)](std::nullptr_t) {
+                    (void)remove_tree(system_files(), path);
+                    for (const auto& directory : made) { // unless somebody uses it now
+                        (void)system_files().remove_directory(directory);
+                    }
+                }}};
 }
 
 ScratchStore scratch_memory(const std::string&) {

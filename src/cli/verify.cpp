@@ -32,7 +32,7 @@ void print_state(const fs::Verification& found, std::ostream& out) {
 ExitCode verify(const Options& options, std::ostream& out) {
     const auto found = fs::verify(system_files(), options.store, system_clock()->now());
     if (!found) {
-        throw CLI::ValidationError{"verify", found.error().message};
+        throw CommandFailed{"verify", found.error()};
     }
     if (found->checkpoint != 0 && found->checkpoint_bytes == 0) {
         out << "checkpoint  record " << found->checkpoint << ", see below\n";
@@ -67,7 +67,7 @@ ExitCode repair(const Options& options, std::ostream& out) {
     const auto done =
         fs::repair(system_files(), options.store, options.fresh, system_clock()->now());
     if (!done) {
-        throw CLI::ValidationError{"repair", done.error().message};
+        throw CommandFailed{"repair", done.error()};
     }
     out << options.fresh << " has the state up to record " << done->made.last << '\n';
     print_state(done->made, out);

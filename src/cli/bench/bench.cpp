@@ -1,5 +1,7 @@
+#include "base/try.hpp"
 #include "cli/bench/workloads.hpp"
 #include "cli/commands.hpp"
+#include "cli/interruption.hpp"
 #include "cli/store_url.hpp"
 
 #include <algorithm>
@@ -95,6 +97,12 @@ class ProgressLine {
     std::string_view name_;
 };
 
+Result<> unless_interrupted() {
+    return Interruption::signal() == 0
+               ? Result<>{}
+               : fail(ErrorCode::unavailable, "interrupted; its store is removed");
+}
+
 Result<Measurement> measure(const Workload& workload, const Options& options, std::ostream& err) {
     const auto store = scratch_store(options.store);
     if (!store) {
@@ -102,7 +110,11 @@ Result<Measurement> measure(const Workload& workload, const Options& options, st
     }
     const auto load = load_of(workload, options.load);
     ProgressLine line{err, workload};
-    auto found = workload.run(*store, load, [&](std::uint64_t done) { line.show(done, load); });
+    auto found = workload.run(*store, load, [&](std::uint64_t done) {
+        line.show(done, load);
+        return unless_interrupted();
+    });
+    DURABLE_TRY(unless_interrupted()); // nobody waits for the result any more
     if (found) {
         found->workload = workload.name;
         found->store = options.store;
@@ -112,13 +124,18 @@ Result<Measurement> measure(const Workload& workload, const Options& options, st
 
 ExitCode bench(const Options& options, const Console& console) {
     const auto selected = select(options.names);
+    if (options.load.steps != 0 && std::ranges::none_of(selected, &Workload::has_steps)) {
+        throw CLI::ValidationError{"--steps",
+                                   "is for longchain; the others have as many as they have"};
+    }
+    const Interruption interruption;
     bool headline = !options.json;
     for (const auto& workload : selected) {
         const auto found = measure(workload, options, console.err);
         if (!found) {
             console.err << "durable bench " << workload.name << ": " << found.error().message
                         << '\n';
-            return bad_use;
+            return Interruption::signal() == 0 ? bad_use : interrupted;
         }
         if (std::exchange(headline, false)) {
             print_headline(console.out);

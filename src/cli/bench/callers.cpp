@@ -1,7 +1,5 @@
 #include "cli/bench/callers.hpp"
 
-#include "base/stopwatch.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -21,7 +19,8 @@ using Span = std::chrono::nanoseconds;
 
 class Callers {
  public:
-    Callers(const Load& load, const std::function<Result<>()>& call) : load_{load}, call_{call} {}
+    Callers(const Load& load, const std::function<Result<>()>& call, const Stopwatch& watch)
+        : load_{load}, call_{call}, watch_{watch} {}
 
     Result<CallsMade> run(const Progress& progress) {
         {
@@ -60,7 +59,9 @@ class Callers {
         while (!changed_.wait_for(lock, now_and_then, [&] { return idle_ == callers; })) {
             const auto ended = ended_;
             lock.unlock();
-            progress(ended);
+            if (auto going = progress(ended); !going) {
+                stop(std::move(going).error());
+            }
             lock.lock();
         }
     }
@@ -98,7 +99,11 @@ class Callers {
     void note_end() {
         const std::scoped_lock lock{mutex_};
         const auto now = watch_.elapsed();
-        made_.longest_pause = std::max(made_.longest_pause, now - std::exchange(last_end_, now));
+        const Interval pause{.begin = std::exchange(last_end_, now), .end = now};
+        made_.longest_pause = std::max(made_.longest_pause, pause.length());
+        if (pause.length() >= std::chrono::milliseconds{10}) {
+            made_.pauses.push_back(pause);
+        }
         ++ended_;
     }
 
@@ -118,9 +123,11 @@ class Callers {
 
 } // namespace
 
-Result<CallsMade>
-make_calls(const Load& load, const std::function<Result<>()>& call, const Progress& progress) {
-    return Callers{load, call}.run(progress);
+Result<CallsMade> make_calls(const Load& load,
+                             const std::function<Result<>()>& call,
+                             const Progress& progress,
+                             const Stopwatch& watch) {
+    return Callers{load, call, watch}.run(progress);
 }
 
 } // namespace durable::cli

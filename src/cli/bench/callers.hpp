@@ -2,7 +2,9 @@
 
 #pragma once
 
+#include "base/stopwatch.hpp"
 #include "cli/bench/latencies.hpp"
+#include "cli/bench/stall_probe.hpp"
 
 #include <durable/result.hpp>
 
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace durable::cli {
 
@@ -24,15 +27,19 @@ struct CallsMade {
     std::uint64_t count = 0;
     double seconds = 0;
     Latencies latencies;
-    // The longest time in which no call came to its end.
+    // The longest time in which no call came to its end, and all that would be noticed.
     std::chrono::nanoseconds longest_pause{0};
+    std::vector<Interval> pauses;
 };
 
-// Told now and then how many calls have ended.
-using Progress = std::function<void(std::uint64_t)>;
+// Told now and then how many calls have ended; an error ends it all.
+using Progress = std::function<Result<>(std::uint64_t)>;
 
-// `call` is called by several threads. The first error ends it all.
-[[nodiscard]] Result<CallsMade>
-make_calls(const Load& load, const std::function<Result<>()>& call, const Progress& progress);
+// `call` is called by several threads. The first error ends it all. Begins now, on `watch`, which
+// has just begun.
+[[nodiscard]] Result<CallsMade> make_calls(const Load& load,
+                                           const std::function<Result<>()>& call,
+                                           const Progress& progress,
+                                           const Stopwatch& watch);
 
 } // namespace durable::cli

@@ -1,7 +1,6 @@
 #include "cli/bench/stall_probe.hpp"
 
-#include "base/stopwatch.hpp"
-
+#include <algorithm>
 #include <system_error>
 
 #include <pthread.h>
@@ -9,31 +8,62 @@
 
 namespace durable::cli {
 
-StallProbe::StallProbe() {
+std::chrono::nanoseconds longest_without(std::span<const Interval> pauses,
+                                         std::vector<Interval> stalls) {
+    std::ranges::sort(stalls, {}, &Interval::begin);
+    std::chrono::nanoseconds longest{0};
+    for (const auto& pause : pauses) {
+        auto own = pause.length();
+        auto counted = pause.begin; // stalls up to here are taken off
+        for (const auto& stall : stalls) {
+            const auto begin = std::max(stall.begin, counted);
+            const auto end = std::min(stall.end, pause.end);
+            if (begin < end) {
+                own -= end - begin;
+                counted = end;
+            }
+        }
+        longest = std::max(longest, own);
+    }
+    return longest;
+}
+
+StallProbe::StallProbe(const Stopwatch& watch, std::chrono::nanoseconds shortest)
+    : watch_{watch}, shortest_{shortest} {
     const std::size_t cores = std::thread::hardware_concurrency();
     try {
         while (threads_.size() < cores) {
             threads_.emplace_back(
-                [this, core = threads_.size()](const std::stop_token& stop) { watch(stop, core); });
+                [this, core = threads_.size()](const std::stop_token& stop) { run(stop, core); });
         }
     } catch (const std::system_error&) {
         // Fewer see less; whoever runs out of threads will hear of it elsewhere.
     }
 }
 
-void StallProbe::watch(const std::stop_token& stop, std::size_t core) {
+std::vector<Interval> StallProbe::stalls() const {
+    const std::scoped_lock lock{mutex_};
+    return stalls_;
+}
+
+void StallProbe::run(const std::stop_token& stop, std::size_t core) {
     cpu_set_t own;
     CPU_ZERO(&own);
     CPU_SET(core, &own);
     // Where the process may not use that core, it watches another one.
     (void)::pthread_setaffinity_np(::pthread_self(), sizeof own, &own);
+    const sched_param first{.sched_priority = 1};
+    if (::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &first) != 0) {
+        goes_first_.store(false);
+    }
     constexpr Duration nap{1};
     while (!stop.stop_requested()) {
-        const Stopwatch watch;
+        const auto due = watch_.elapsed() + nap;
         sleep_while(never_, 0, nap);
-        const auto late = (watch.elapsed() - nap).count();
-        auto longest = longest_.load();
-        while (late > longest && !longest_.compare_exchange_weak(longest, late)) {
+        const auto now = watch_.elapsed();
+        if (now - due > shortest_) {
+            const std::scoped_lock lock{mutex_};
+            stalls_.push_back({.begin = due, .end = now});
         }
     }
 }

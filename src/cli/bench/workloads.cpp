@@ -42,8 +42,9 @@ class Session {
     Result<> run(const Load& load, const Progress& progress, const std::function<Result<>()>& one) {
         DURABLE_TRY(probe());
         const auto syncs = sync_calls();
-        const StallProbe stalls;
-        DURABLE_TRY_ASSIGN(auto made, make_calls(load, one, progress));
+        const Stopwatch watch;
+        const StallProbe probed{watch};
+        DURABLE_TRY_ASSIGN(auto made, make_calls(load, one, progress, watch));
         if (disk_) {
             found_.sync_calls = sync_calls() - syncs;
         }
@@ -52,8 +53,14 @@ class Session {
         found_.seconds = made.seconds;
         found_.latencies = std::move(made.latencies);
         using Milliseconds = std::chrono::duration<double, std::milli>;
+        const auto stalls = probed.stalls();
         add("longest_pause_ms", Milliseconds{made.longest_pause}.count());
-        add("longest_stall_ms", Milliseconds{stalls.longest()}.count());
+        add("longest_stall_ms", Milliseconds{longest_without(stalls, {})}.count());
+        if (probed.goes_first()) {
+            const auto own =
+                made.pauses.empty() ? made.longest_pause : longest_without(made.pauses, stalls);
+            add("longest_own_pause_ms", Milliseconds{own}.count());
+        }
         return {};
     }
 
@@ -206,7 +213,7 @@ std::span<const Workload> workloads() {
         {"hello", "one activity", {.count = 2'000, .in_flight = 1}, hello},
         {"chain", "5 activities in a row", {.count = 20'000, .in_flight = 64}, five},
         {"fanout", "100 activities at once", {.count = 200, .in_flight = 4}, fanout},
-        {"longchain", "1,000 activities in a row", {.count = 10, .in_flight = 1}, longchain},
+        {"longchain", "1,000 activities in a row", {.count = 10, .in_flight = 1}, longchain, true},
         {"parked", "asleep: memory, reopening", {.count = 100'000, .in_flight = 64}, parked},
         {"recovery", "finished: reopening", {.count = 50'000, .in_flight = 64}, recovery},
     };

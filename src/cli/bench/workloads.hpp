@@ -20,6 +20,7 @@ struct Workload {
     Result<Measurement> (*run)(const ScratchStore& store,
                                const Load& load,
                                const Progress& progress);
+    bool has_steps = false; // as many as Load says
 };
 
 [[nodiscard]] std::span<const Workload> workloads();

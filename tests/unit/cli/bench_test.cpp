@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace durable::cli {
 namespace {
@@ -75,7 +77,8 @@ TEST(Callers, MakeAsManyCallsAsAskedFor) {
             ++calls;
             return {};
         },
-        [](std::uint64_t) {});
+        [](std::uint64_t) { return Result<>{}; },
+        Stopwatch{});
 
     EXPECT_EQ(calls, 100);
     EXPECT_EQ(made->count, 100);
@@ -91,7 +94,8 @@ TEST(Callers, StopAtTheFirstError) {
         [&]() -> Result<> {
             return ++calls < 10 ? Result<>{} : fail(ErrorCode::unavailable, "the disk is full");
         },
-        [](std::uint64_t) {});
+        [](std::uint64_t) { return Result<>{}; },
+        Stopwatch{});
 
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().message, "the disk is full");
@@ -110,13 +114,30 @@ TEST(Bench, PrintsATable) {
 
 TEST(StallProbe, TellsHowMuchLongerASleepTakesThanItShould) {
     const Stopwatch watch;
-    const StallProbe probe;
+    const StallProbe probe{watch, 0ns};
 
-    while (probe.longest() == 0ns) { // no sleep ends in time
+    while (probe.stalls().empty()) { // no sleep ends in time
         std::this_thread::yield();
     }
 
-    EXPECT_LT(probe.longest(), watch.elapsed() - 1ms) << "the sleep itself is no stall";
+    const auto first = probe.stalls().front();
+    EXPECT_GE(first.begin, 1ms) << "the sleep itself is no stall";
+    EXPECT_GT(first.length(), 0ns);
+    EXPECT_LE(first.end, watch.elapsed());
+}
+
+TEST(StallProbe, APauseIsTheEnginesWithoutTheStallsInIt) {
+    const std::vector<Interval> pauses{{.begin = 0ms, .end = 30ms}, {.begin = 100ms, .end = 190ms}};
+
+    EXPECT_EQ(longest_without(pauses, {}), 90ms);
+    EXPECT_EQ(longest_without(pauses,
+                              {{.begin = 130ms, .end = 170ms},   // of two cores
+                               {.begin = 120ms, .end = 160ms},   // at once
+                               {.begin = 185ms, .end = 300ms},   // longer than the pause
+                               {.begin = 300ms, .end = 400ms}}), // elsewhere
+              35ms);
+    EXPECT_EQ(longest_without(pauses, {{.begin = 90ms, .end = 200ms}}), 30ms) << "the other one";
+    EXPECT_EQ(longest_without({}, {{.begin = 1ms, .end = 2ms}}), 0ms);
 }
 
 TEST(Bench, OnlyADiskHasSyncs) {
@@ -177,6 +198,27 @@ TEST_F(BenchOnFiles, OpensAStoreOfFinishedOrchestrationsAgain) {
     EXPECT_GT(found["reopen_seconds"], 0);
 }
 
+TEST_F(BenchOnFiles, ASignalEndsItInGoodOrder) {
+    const auto place = url().substr(3);
+    const std::jthread somebody{[&](const std::stop_token& stop) {
+        while (!stop.stop_requested() && system_files().list(place)->empty()) {
+            std::this_thread::yield();
+        }
+        ::kill(::getpid(), SIGTERM); // the store is there, so somebody waits for the signal
+    }};
+
+    const auto run = durable_with({"bench", "chain", "--store", url(), "--seconds", "600"});
+
+    EXPECT_EQ(run.exit, interrupted);
+    EXPECT_EQ(run.err, "durable bench chain: interrupted; its store is removed\n");
+    EXPECT_EQ(run.out, "");
+}
+
+TEST_F(BenchOnFiles, DirectoriesThatItMadeAreRemoved) {
+    (void)measured({"hello", "--store", url() + "/a/b", "--count", "1"});
+    // See TearDown.
+}
+
 TEST(Bench, RunsALongChain) {
     const auto found = measured({"longchain", "--store", "memory:", "--count", "1"});
 
@@ -230,6 +272,8 @@ TEST(Bench, RefusesWhatItCannotRead) {
     expect_bad_use({"bench", "hello", "--store", "memory:", "--in-flight", "0"}, "--in-flight");
     expect_bad_use({"bench", "hello", "--store", "memory:", "--in-flight", "1001"}, "--in-flight");
     expect_bad_use({"bench", "hello", "--store", "memory:", "--xml"}, "--xml");
+    expect_bad_use({"bench", "hello", "--store", "memory:", "--steps", "7"},
+                   "--steps: is for longchain");
 }
 
 } // namespace
