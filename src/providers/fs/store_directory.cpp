@@ -96,11 +96,18 @@ Result<> refuse_others(Files& files, const std::string& path) {
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(path)));
     const auto foreign = std::ranges::find_if(entries, [&](const DirectoryEntry& entry) {
         return entry.name != lock_name && !entry.name.starts_with("FORMAT") &&
+               entry.name != "lost+found" && // of the file system that begins here
                !is_empty_part(files, path, entry);
     });
     // Somebody else may have made it a store just now.
     if (foreign == entries.end() || known()) {
         return {};
+    }
+    if (is_part(path, *foreign)) {
+        return fail(ErrorCode::corrupt,
+                    path + " has no FORMAT file, but it has " + foreign->name +
+                        ": a store that lost it, or one that was not made to its end; "
+                        "durable repair makes a whole one of what is there");
     }
     return fail(ErrorCode::invalid_argument,
                 path + " is not a store: it has no FORMAT file, but it has " + foreign->name);
@@ -192,6 +199,7 @@ Result<StoreFormat> check_format(Files& files, const std::string& path) {
     }
     wire::JsonReader in{*text};
     std::uint64_t format = 0;
+    std::string unknown;
     StoreFormat found;
     in.object([&](const wire::JsonName& member) {
         if (member.text == "format") {
@@ -199,19 +207,24 @@ Result<StoreFormat> check_format(Files& files, const std::string& path) {
         } else if (member.text == "gapless") {
             in.boolean(found.gapless);
         } else {
+            unknown = member.text;
             (void)in.skip();
         }
     });
     in.finish();
+    const auto damaged = [&](const std::string& why) {
+        return fail(ErrorCode::corrupt, name + " does not say a format: " + why);
+    };
     if (in.failed() || format == 0) {
-        return fail(ErrorCode::corrupt,
-                    name + " does not say a format: " +
-                        (in.failed() ? std::string{in.failure()} : "the first one is 1"));
+        return damaged(in.failed() ? std::string{in.failure()} : "the first one is 1");
     }
     if (format > format_version) {
         return fail(ErrorCode::unsupported,
                     name + " says format " + std::to_string(format) +
                         ", this version knows up to " + std::to_string(format_version));
+    }
+    if (!unknown.empty()) { // it has no checksum, but this format has no other members either
+        return damaged("unknown member \"" + unknown + "\"");
     }
     return found;
 }

@@ -9,8 +9,6 @@
 
 namespace durable::fs {
 
-namespace {
-
 bool is_part(const std::string& store, const DirectoryEntry& entry) {
     const StoreLayout layout{store};
     const auto path = store + "/" + entry.name;
@@ -18,8 +16,6 @@ bool is_part(const std::string& store, const DirectoryEntry& entry) {
            (path == layout.journal() || path == layout.checkpoint() || path == layout.packs() ||
             path == layout.instances() || path == layout.quarantine());
 }
-
-} // namespace
 
 bool is_empty_part(Files& files, const std::string& store, const DirectoryEntry& entry) {
     if (!is_part(store, entry)) {

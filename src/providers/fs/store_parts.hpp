@@ -12,6 +12,8 @@
 
 namespace durable::fs {
 
+// A directory of a store.
+[[nodiscard]] bool is_part(const std::string& store, const DirectoryEntry& entry);
 // A directory of a store with nothing in it, as an interrupted making of one leaves it.
 [[nodiscard]] bool
 is_empty_part(Files& files, const std::string& store, const DirectoryEntry& entry);

@@ -186,13 +186,45 @@ TEST(StoreDirectoryTest, ADamagedFormatIsRefused) {
         ASSERT_TRUE(StoreDirectory::open(disk, "/store"));
     }
 
-    for (const std::string damaged :
-         {"", "{", "{\"format\":0}", "{\"format\":-1}", "{\"format\":\"1\"}", "1", "{}"}) {
+    for (const std::string damaged : {"",
+                                      "{",
+                                      "{\"format\":0}",
+                                      "{\"format\":-1}",
+                                      "{\"format\":\"1\"}",
+                                      "1",
+                                      "{}",
+                                      "{\"format\":1,\"gaplesr\":true}",
+                                      "{\"format\":1,\"gapless\":1}"}) {
         disk.overwrite("/store/FORMAT", damaged);
         const auto store = StoreDirectory::open(disk, "/store");
         ASSERT_FALSE(store) << damaged;
         EXPECT_EQ(store.error().code, ErrorCode::corrupt) << damaged;
     }
+}
+
+TEST(StoreDirectoryTest, AStoreWithoutItsFormatIsDamagedAndNoStranger) {
+    SimFiles disk;
+    {
+        ASSERT_TRUE(StoreDirectory::open(disk, "/store"));
+    }
+    ASSERT_TRUE(disk.open("/store/journal/0000000001.log", OpenMode::create));
+    ASSERT_TRUE(disk.remove("/store/FORMAT"));
+
+    const auto store = StoreDirectory::open(disk, "/store");
+
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, ErrorCode::corrupt);
+    EXPECT_EQ(store.error().message,
+              "/store has no FORMAT file, but it has journal: a store that lost it, or one that "
+              "was not made to its end; durable repair makes a whole one of what is there");
+}
+
+TEST(StoreDirectoryTest, AFreshFileSystemIsAPlaceForAStore) {
+    SimFiles disk;
+    ASSERT_TRUE(disk.make_directory("/mounted"));
+    ASSERT_TRUE(disk.make_directory("/mounted/lost+found"));
+
+    EXPECT_TRUE(StoreDirectory::open(disk, "/mounted"));
 }
 
 TEST(StoreDirectoryTest, LeftoversOfACrashAreRemoved) {
