@@ -9,6 +9,7 @@
 #include "providers/fs/segments.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace durable::fs {
@@ -116,31 +117,47 @@ Result<> CheckpointWriter::finish(std::uint64_t instances) {
 
 // ---- Reading
 
-Result<Lsn> newest_checkpoint(Files& files, const std::string& directory) {
+Result<std::vector<CheckpointFile>> list_checkpoints(Files& files, const std::string& directory) {
     const auto entries = files.list(directory);
     if (!entries && entries.error().code == std::errc::no_such_file_or_directory) {
-        return 0;
+        return std::vector<CheckpointFile>{};
     }
     DURABLE_TRY(to_result(entries));
-    Lsn newest = 0;
+    std::vector<CheckpointFile> found;
     for (const auto& entry : *entries) {
-        newest = std::max(newest, file_number(entry.name, suffix));
+        if (const auto named = file_number(entry.name, suffix); named != 0) {
+            found.push_back(
+                {.path = directory + "/" + entry.name, .named = named, .said = std::nullopt});
+        }
     }
-    return newest;
+    std::ranges::sort(found, std::greater{}, &CheckpointFile::named);
+    for (auto& checkpoint : found) {
+        // What cannot be read is told by whoever needs the content.
+        auto file = FrameFile::open(files, checkpoint.path);
+        const auto first = file ? file->next() : std::unexpected{file.error()};
+        const auto header = first && *first ? numbers_of(**first) : Numbers{};
+        checkpoint.said = header.checkpoint ? header.lsn : std::nullopt;
+    }
+    return found;
 }
 
 Result<CheckpointFound>
 read_checkpoint(Files& files, const std::string& directory, const CheckpointContent& content) {
-    DURABLE_TRY_ASSIGN(const auto lsn, newest_checkpoint(files, directory));
-    if (lsn == 0) {
-        return CheckpointFound{};
-    }
-    DURABLE_TRY_ASSIGN(auto file, FrameFile::open(files, checkpoint_path(directory, lsn)));
+    DURABLE_TRY_ASSIGN(const auto found, list_checkpoints(files, directory));
+    return found.empty()
+               ? CheckpointFound{}
+               : read_checkpoint_file(files, found.front().path, found.front().named, content);
+}
+
+Result<CheckpointFound> read_checkpoint_file(Files& files,
+                                             const std::string& path,
+                                             Lsn lsn,
+                                             const CheckpointContent& content) {
+    DURABLE_TRY_ASSIGN(auto file, FrameFile::open(files, path));
     DURABLE_TRY_ASSIGN(auto json, need(file));
     const auto header = numbers_of(json);
     if (header.checkpoint.value_or(0) > checkpoint_version) {
-        return fail(ErrorCode::unsupported,
-                    checkpoint_path(directory, lsn) + " was written by a newer version");
+        return fail(ErrorCode::unsupported, path + " was written by a newer version");
     }
     if (!header.checkpoint || header.lsn != lsn) {
         return file.damaged("this is not the checkpoint of record " + std::to_string(lsn));

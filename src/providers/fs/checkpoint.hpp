@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace durable::fs {
 
@@ -63,18 +64,35 @@ struct CheckpointContent {
     std::function<Result<>(ledger::InstanceImage)> instance;
 };
 
+// A file that is named like one.
+struct CheckpointFile {
+    std::string path;
+    Lsn named = 0;
+    std::optional<Lsn> said; // by its first line, if that is whole
+
+    // What it says counts more than how somebody named it.
+    [[nodiscard]] Lsn lsn() const noexcept { return said.value_or(named); }
+};
+
+// The highest name first; none where there is no such directory. Changes nothing.
+[[nodiscard]] Result<std::vector<CheckpointFile>> list_checkpoints(Files& files,
+                                                                   const std::string& directory);
+
 struct CheckpointFound {
     Lsn lsn = 0; // 0: there is none
     std::uint64_t bytes = 0;
     bool in_journal = false; // the journal must have that record, or the next one
 };
 
-// The newest one. Changes nothing.
-//   corrupt  it is damaged; the message names file and offset
+// The one with the highest name. Changes nothing.
+//   corrupt  it is damaged, or not what its name says; the message names file and offset
 [[nodiscard]] Result<CheckpointFound>
 read_checkpoint(Files& files, const std::string& directory, const CheckpointContent& content);
 
-// The number of the newest one; 0: there is none, or no such directory.
-[[nodiscard]] Result<Lsn> newest_checkpoint(Files& files, const std::string& directory);
+// This file, which has to be the checkpoint of that record.
+[[nodiscard]] Result<CheckpointFound> read_checkpoint_file(Files& files,
+                                                           const std::string& path,
+                                                           Lsn lsn,
+                                                           const CheckpointContent& content);
 
 } // namespace durable::fs

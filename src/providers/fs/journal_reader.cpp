@@ -135,7 +135,8 @@ class Reader {
     [[nodiscard]] std::unexpected<Error> missing_segment(std::uint64_t number) const {
         return fail(ErrorCode::corrupt,
                     segment_path(directory_, number) + " is missing, but " +
-                        segment_path(directory_, numbers_.back()) + " is there");
+                        segment_path(directory_, *std::ranges::upper_bound(numbers_, number)) +
+                        " is there");
     }
 
     // A crash takes the newest ones at most: whatever lies behind a gap, the gap is a loss.

@@ -224,6 +224,23 @@ Result<PackRecord> PackWriter::finish() {
 
 // ---- Reading
 
+std::uint64_t number_said_by_pack(std::string_view content) {
+    std::uint64_t number = 0;
+    if (const auto json = read_frame(content); json && is_pack_record(*json)) {
+        JsonReader in{*json};
+        in.object([&](const JsonName& name) {
+            if (name.text == "number") {
+                in.number(number);
+            } else {
+                (void)in.skip();
+            }
+        });
+        in.finish();
+        return in.failed() ? 0 : number;
+    }
+    return number;
+}
+
 std::uint64_t first_frame_at(std::uint64_t number) {
     return header_of(number).size();
 }

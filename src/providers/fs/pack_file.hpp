@@ -111,6 +111,9 @@ check_pack(Files& files, const std::string& directory, const PackRecord& record)
                                                   std::uint64_t at,
                                                   std::uint64_t size);
 
+// The number in the first line of a pack, whatever the file is called; 0: it is not whole.
+[[nodiscard]] std::uint64_t number_said_by_pack(std::string_view content);
+
 // Where the first instance's frame begins.
 [[nodiscard]] std::uint64_t first_frame_at(std::uint64_t number);
 

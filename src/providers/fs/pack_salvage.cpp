@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 namespace durable::fs {
@@ -23,8 +23,7 @@ class PackSalvor {
         : path_{path}, content_{content}, record_{record}, each_{each} {}
 
     SalvagedPack run() {
-        read_index();
-        read_data();
+        read_lines();
         number_lines();
         lay_out();
         tell_lost();
@@ -46,49 +45,40 @@ class PackSalvor {
                                   .what = std::move(what)});
     }
 
-    void read_index() {
-        const auto begin = std::min<std::uint64_t>(record_.index_at, content_.size());
-        auto at = first_frame_at(record_.number);
-        scan_frames(content_.substr(begin),
-                    {.whole =
-                         [&](std::string_view json, std::uint64_t offset) {
-                             if (auto line = decode_pack_line(json)) {
-                                 at += line->size;
-                                 index_.push_back(*std::move(line));
-                             } else {
-                                 lose(begin + offset, json, "no line of a pack's index");
-                             }
-                         },
-                     .damaged =
-                         [&](std::string_view bytes, std::uint64_t offset) {
-                             lose(begin + offset, bytes, "no whole line of a pack's index");
-                         }});
-        index_whole_ = index_.size() == record_.instances && at == record_.index_at;
-        if (!index_whole_ && found_.remains.empty()) {
-            lose(content_.size(), {}, "the index of the pack is not whole");
-        }
-    }
-
-    void read_data() {
-        const auto first = first_frame_at(record_.number);
+    // What a line is shows in the line: where it should be says nothing in a damaged file.
+    void read_lines() {
         std::uint64_t reached = 0;
-        scan_frames(content_.substr(0, record_.index_at),
+        auto indexed = first_line();
+        scan_frames(content_,
                     {.whole =
                          [&](std::string_view json, std::uint64_t offset) {
                              reached = offset + json.size() + frame_overhead;
-                             if (offset >= first) {
+                             if (is_pack_record(json)) {
+                                 return; // the first line
+                             }
+                             if (auto line = decode_pack_line(json)) {
+                                 indexed += line->size;
+                                 index_.push_back(*std::move(line));
+                             } else {
                                  take_line(json, offset);
                              }
                          },
                      .damaged =
                          [&](std::string_view bytes, std::uint64_t offset) {
                              reached = offset + bytes.size();
-                             lose(offset, bytes, "no whole line of a pack");
+                             lose(offset,
+                                  bytes,
+                                  offset < record_.index_at ? "no whole line of a pack"
+                                                            : "no whole line of a pack's index");
                          }});
         // Zeros at the end are passed over as unused, but here everything was used.
-        if (reached < record_.index_at) {
-            const auto length = std::min<std::uint64_t>(record_.index_at, content_.size());
+        if (reached < record_.bytes) {
+            const auto length = std::min<std::uint64_t>(record_.bytes, content_.size());
             lose(reached, content_.substr(reached, length - reached), "the pack is cut off");
+        }
+        index_whole_ = index_.size() == record_.instances && indexed == record_.index_at;
+        if (!index_whole_ && found_.remains.empty()) {
+            lose(content_.size(), {}, "the index of the pack is not whole");
         }
     }
 
@@ -104,6 +94,12 @@ class PackSalvor {
                           .number = std::nullopt});
     }
 
+    // Where it is in this file, which may have been another one's.
+    [[nodiscard]] std::uint64_t first_line() const {
+        const auto said = number_said_by_pack(content_);
+        return first_frame_at(said != 0 ? said : record_.number);
+    }
+
     static std::uint64_t end_of(const Line& line) { return line.offset + line.said.size; }
 
     void number_lines() {
@@ -112,7 +108,7 @@ class PackSalvor {
             return;
         }
         // From the front up to the first damage, from the end down to the last.
-        std::uint64_t expected = first_frame_at(record_.number);
+        std::uint64_t expected = first_line();
         for (std::uint64_t number = 0; number < lines_.size(); ++number) {
             if (lines_[number].offset != expected) {
                 break;
@@ -130,21 +126,53 @@ class PackSalvor {
         }
     }
 
+    // By place, and what is out of place by its id, unless that is there twice.
     void number_by_index() {
-        auto offset = first_frame_at(record_.number);
-        auto line = lines_.begin();
-        for (std::uint64_t number = 0; number < index_.size() && line != lines_.end(); ++number) {
-            for (; line != lines_.end() && line->offset < offset; ++line) {
-            }
-            if (line != lines_.end() && line->offset == offset) {
-                line->number = number;
-            }
+        std::unordered_map<std::string_view, std::optional<std::uint64_t>> by_id;
+        std::unordered_map<std::uint64_t, std::uint64_t> by_place;
+        auto offset = first_line();
+        for (std::uint64_t number = 0; number < index_.size(); ++number) {
+            const auto [known, first] = by_id.emplace(index_[number].id, number);
+            known->second = first ? known->second : std::nullopt;
+            by_place.emplace(offset, number);
             offset += index_[number].size;
+        }
+        for (auto& line : lines_) {
+            const auto place = by_place.find(line.offset);
+            const auto known = by_id.find(line.said.id);
+            if (place != by_place.end() && index_[place->second].id == line.said.id) {
+                line.number = place->second;
+            } else if (known != by_id.end()) {
+                line.number = known->second;
+            }
         }
     }
 
     [[nodiscard]] bool dead(std::uint64_t number) const {
         return std::ranges::binary_search(record_.dead, number);
+    }
+
+    [[nodiscard]] std::string_view bytes_of(const Line& line) const {
+        return content_.substr(line.offset, line.said.size);
+    }
+
+    // Whether the line is the last state of its instance; what hides that is told.
+    bool is_live(const Line& line) {
+        if (!line.number && !record_.dead.empty()) {
+            lose(line.offset,
+                 bytes_of(line),
+                 "instance \"" + line.said.id +
+                     "\": damage around it hides whether this is its last state");
+            return false;
+        }
+        if (line.number && dead(*line.number)) {
+            return false;
+        }
+        const auto [first, fresh] = live_.emplace(line.said.id, &line);
+        if (!fresh && bytes_of(*first->second) != bytes_of(line)) {
+            lose(line.offset, bytes_of(line), "a second instance \"" + line.said.id + "\"");
+        }
+        return fresh;
     }
 
     void lay_out() {
@@ -155,40 +183,32 @@ class PackSalvor {
             found_.live.push_back(live);
         };
         for (const auto& line : lines_) {
+            const bool live = is_live(line);
+            if (line.offset < at) {
+                if (live) {
+                    found_.outside.push_back(*decode_image(*read_frame(bytes_of(line))));
+                }
+                continue;
+            }
             if (at < line.offset) {
                 add({.size = line.offset - at}, false);
             }
-            const bool known = line.number.has_value() || record_.dead.empty();
-            if (!known) {
-                lose(line.offset,
-                     content_.substr(line.offset, line.said.size),
-                     "instance \"" + line.said.id +
-                         "\": damage around it hides whether this is its last state");
-            }
-            add(line.said, known && !(line.number && dead(*line.number)));
+            add(line.said, live);
         }
     }
 
     void tell_lost() {
-        std::uint64_t live = 0;
-        std::unordered_set<std::string_view> saved;
-        for (std::size_t line = 0; line < found_.stretches.size(); ++line) {
-            if (found_.live[line]) {
-                ++live;
-                saved.insert(found_.stretches[line].id);
-            }
-        }
         if (index_whole_) {
             for (std::uint64_t number = 0; number < index_.size(); ++number) {
-                if (!dead(number) && !saved.contains(index_[number].id)) {
+                if (!dead(number) && !live_.contains(index_[number].id)) {
                     found_.lost.push_back(path_ + ": instance \"" + index_[number].id + "\"");
                 }
             }
             return;
         }
         const auto had = record_.instances - record_.dead.size();
-        if (live < had) {
-            found_.lost.push_back(path_ + ": " + std::to_string(had - live) + " of its " +
+        if (live_.size() < had) {
+            found_.lost.push_back(path_ + ": " + std::to_string(had - live_.size()) + " of its " +
                                   std::to_string(had) + " instances");
         }
     }
@@ -200,6 +220,7 @@ class PackSalvor {
     std::vector<PackLine> index_;
     bool index_whole_ = false;
     std::vector<Line> lines_;
+    std::unordered_map<std::string_view, const Line*> live_;
     SalvagedPack found_;
 };
 

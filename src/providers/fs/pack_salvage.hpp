@@ -1,8 +1,8 @@
 // What is whole in a pack that may be damaged.
 //
 // A checkpoint says by number which lines of a pack are dead, so a line counts only if its number
-// is known: from its place, when the index of the pack is whole, or by counting from an end that is
-// not damaged. What cannot be told is not guessed.
+// is known: from its place or its id, when the index of the pack is whole, or by counting from an
+// end that is not damaged. What cannot be told is not guessed.
 
 #pragma once
 
@@ -22,6 +22,8 @@ struct SalvagedPack {
     // between them, which is not live and has no id.
     std::vector<PackLine> stretches;
     std::vector<bool> live;
+    // Live, but before the first line of a pack of that number: its file was renamed.
+    std::vector<ledger::InstanceImage> outside;
     std::vector<Remains> remains;
     // Instances that it had and has no more, as far as the index tells.
     std::vector<std::string> lost;

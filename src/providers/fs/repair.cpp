@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -103,12 +105,14 @@ class Repairer {
         }
         auto loaded = load_store(files_, old_.path, now_);
         if (loaded && check_packs(files_, old_.path, loaded->packs)) {
-            state_.ledger = std::move(loaded->ledger);
-            state_.archive = std::move(loaded->archive);
-            state_.last = loaded->end.last;
-            return keep_torn_end(loaded->end);
+            return take(*std::move(loaded));
+        }
+        auto why = loaded ? std::optional<Error>{} : std::move(loaded).error();
+        if (auto other = load_from_another(why)) {
+            return take(*std::move(other));
         }
         state_ = salvage(files_, old_.path, now_);
+        std::ranges::copy(state_.mended, std::back_inserter(result_.mended));
         for (const auto& unread : state_.unread) {
             result_.lost.push_back("a file that cannot be read: " + unread);
         }
@@ -128,11 +132,65 @@ class Repairer {
             result_.lost.push_back("record " + std::to_string(record.lsn) + " of " + who + ": " +
                                    record.why);
         }
-        if (!loaded && result_.lost.empty()) {
+        if (why && !state_.mended.empty()) {
+            why = journal_refusal();
+        }
+        if (why && result_.lost.empty()) {
             // All that is there is whole, so what is missing can only be named by the gap.
-            result_.lost.push_back("what belongs here, whatever it was: " + loaded.error().message);
+            result_.lost.push_back("what belongs here, whatever it was: " + why->message);
         }
         return {};
+    }
+
+    std::optional<Error> journal_refusal() {
+        const auto format = check_format(files_, old_.path);
+        const auto read = read_journal(files_,
+                                       old_.journal(),
+                                       state_.checkpoint,
+                                       [](const JournalRecord&) { return Result<>{}; },
+                                       {.gapless = format && format->gapless});
+        return read ? std::nullopt : std::optional{read.error()};
+    }
+
+    Result<> take(LoadedStore loaded) {
+        state_.ledger = std::move(loaded.ledger);
+        state_.archive = std::move(loaded.archive);
+        state_.last = loaded.end.last;
+        return keep_torn_end(loaded.end);
+    }
+
+    // Where the newest checkpoint does not open, another one may, or the journal alone: everything
+    // is there if the journal goes from it to behind all of them. `why` becomes what speaks against
+    // the newest as far as its content tells, when its name is wrong.
+    std::optional<LoadedStore> load_from_another(std::optional<Error>& why) {
+        auto found = list_checkpoints(files_, old_.checkpoint());
+        if (!found || found->empty()) {
+            return std::nullopt;
+        }
+        const auto first = found->front().path;
+        std::ranges::sort(*found, std::greater{}, &CheckpointFile::lsn);
+        std::vector<std::optional<CheckpointFile>> others{found->begin(), found->end()};
+        others.emplace_back(std::nullopt);
+        for (const auto& other : others) {
+            if (other && other->path == first && other->lsn() == other->named) {
+                continue; // that one does not
+            }
+            auto loaded = load_store_from(files_, old_.path, now_, other);
+            if (loaded && loaded->end.last >= found->front().lsn() &&
+                check_packs(files_, old_.path, loaded->packs)) {
+                result_.mended.push_back(
+                    (why ? why->message : "a pack of the newest checkpoint is damaged") + "; " +
+                    (other ? other->path + ", the checkpoint of record " +
+                                 std::to_string(other->lsn()) + ", and the journal have"
+                           : "the journal has") +
+                    " everything");
+                return *std::move(loaded);
+            }
+            if (!loaded && other && other->path == first) {
+                why = loaded.error();
+            }
+        }
+        return std::nullopt;
     }
 
     // Nobody was told about it, so nothing is lost; but it is not thrown away either.

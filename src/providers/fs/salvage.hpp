@@ -49,6 +49,7 @@ struct LsnRange {
 struct Salvaged {
     std::unique_ptr<ledger::Ledger> ledger = std::make_unique<ledger::Ledger>();
     std::unique_ptr<PackArchive> archive; // of the ledger: what is whole in the packs
+    Lsn checkpoint = 0;                   // that was used, damaged or not; 0: none
     Lsn last = 0;                         // the highest record that was seen
     std::uint64_t applied = 0;            // records
     std::vector<Remains> remains;
@@ -56,6 +57,7 @@ struct Salvaged {
     std::vector<std::string> lost;   // finished instances that were in damaged packs
     std::vector<LsnRange> missing;   // records that are nowhere
     std::vector<Unapplied> unapplied;
+    std::vector<std::string> mended; // what was not as it should be, and cost nothing
 
     [[nodiscard]] bool complete() const noexcept {
         return remains.empty() && unread.empty() && lost.empty() && missing.empty() &&

@@ -16,10 +16,17 @@ namespace durable::fs {
 
 namespace {
 
-Result<> load_checkpoint(Files& files, const StoreLayout& layout, Instant now, LoadedStore& store) {
+Result<> load_checkpoint(Files& files,
+                         const StoreLayout& layout,
+                         Instant now,
+                         const std::optional<CheckpointFile>& from,
+                         LoadedStore& store) {
     auto& ledger = *store.ledger;
     store.archive = std::make_unique<PackArchive>(files, layout.packs(), ledger);
     ledger.instances.keep_in(store.archive.get());
+    if (!from) {
+        return {};
+    }
     const CheckpointContent content{
         .rest = [&](ledger::RestImage rest) -> Result<> {
             ledger.restore(std::move(rest));
@@ -41,7 +48,8 @@ Result<> load_checkpoint(Files& files, const StoreLayout& layout, Instant now, L
             ++store.checkpoint_instances;
             return {};
         }};
-    DURABLE_TRY_ASSIGN(const auto found, read_checkpoint(files, layout.checkpoint(), content));
+    DURABLE_TRY_ASSIGN(const auto found,
+                       read_checkpoint_file(files, from->path, from->lsn(), content));
     store.checkpoint = found.lsn;
     store.checkpoint_bytes = found.bytes;
     store.in_journal = found.in_journal;
@@ -98,6 +106,7 @@ void list_damage(const Salvaged& salvaged, std::vector<std::string>& damage) {
         damage.push_back(remains.text());
     }
     damage.insert(damage.end(), salvaged.lost.begin(), salvaged.lost.end());
+    damage.insert(damage.end(), salvaged.mended.begin(), salvaged.mended.end());
     for (const auto& range : salvaged.missing) {
         damage.push_back("records " + std::to_string(range.first) + " to " +
                          std::to_string(range.last) + " are nowhere in the journal");
@@ -193,10 +202,23 @@ Result<> require_store(Files& files, const std::string& directory) {
 }
 
 Result<LoadedStore> load_store(Files& files, const std::string& directory, Instant now) {
+    DURABLE_TRY(require_journal(files, directory));
+    DURABLE_TRY_ASSIGN(auto found, list_checkpoints(files, StoreLayout{directory}.checkpoint()));
+    if (found.empty()) {
+        return load_store_from(files, directory, now, std::nullopt);
+    }
+    found.front().said = found.front().named; // opening goes by the name, and checks it
+    return load_store_from(files, directory, now, std::move(found.front()));
+}
+
+Result<LoadedStore> load_store_from(Files& files,
+                                    const std::string& directory,
+                                    Instant now,
+                                    const std::optional<CheckpointFile>& checkpoint) {
     const StoreLayout layout{directory};
     LoadedStore store;
     DURABLE_TRY(require_journal(files, directory));
-    DURABLE_TRY(load_checkpoint(files, layout, now, store));
+    DURABLE_TRY(load_checkpoint(files, layout, now, checkpoint, store));
     if (!files.list(layout.journal()) && !files.list(layout.checkpoint())) {
         return store; // it died when it was made
     }
@@ -218,13 +240,15 @@ Result<LoadedStore> load_store(Files& files, const std::string& directory, Insta
 Result<Verification> verify(Files& files, const std::string& directory, Instant now) {
     DURABLE_TRY(require_store(files, directory));
     DURABLE_TRY_ASSIGN(const auto lock, lock_for_reading(files, directory));
-    const StoreLayout layout{directory};
     Verification result;
     if (auto known = check_format(files, directory); !known) {
         if (known.error().code == ErrorCode::unsupported) {
             return std::unexpected{std::move(known).error()};
         }
-        result.damage.push_back(known.error().message);
+        result.damage.push_back(known.error().message +
+                                (known.error().code == ErrorCode::not_found
+                                     ? ": it was lost, or a repair into it did not come to its end"
+                                     : ""));
     }
     count_segments(files, directory, result);
     auto loaded = load_store(files, directory, now);
@@ -250,7 +274,7 @@ Result<Verification> verify(Files& files, const std::string& directory, Instant 
     const auto salvaged = salvage(files, directory, now);
     list_damage(salvaged, result.damage);
     if (!loaded) {
-        result.checkpoint = newest_checkpoint(files, layout.checkpoint()).value_or(0);
+        result.checkpoint = salvaged.checkpoint;
         result.records = salvaged.applied;
         result.last = salvaged.last;
         count(*salvaged.ledger, *salvaged.archive, result);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/files.hpp"
+#include "providers/fs/checkpoint.hpp"
 #include "providers/fs/journal_reader.hpp"
 #include "providers/fs/pack_archive.hpp"
 #include "providers/fs/pack_file.hpp"
@@ -72,6 +73,12 @@ struct LoadedStore {
 //   corrupt  it cannot be opened; the message names file and offset
 [[nodiscard]] Result<LoadedStore>
 load_store(Files& files, const std::string& directory, Instant now);
+// The same from another checkpoint than the newest, as what it says it is; nullopt: from none, so
+// that the journal has to have everything.
+[[nodiscard]] Result<LoadedStore> load_store_from(Files& files,
+                                                  const std::string& directory,
+                                                  Instant now,
+                                                  const std::optional<CheckpointFile>& checkpoint);
 
 // What opening has not read: every line of every pack.
 [[nodiscard]] Result<>

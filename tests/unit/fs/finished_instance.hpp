@@ -18,7 +18,8 @@ namespace durable::fs {
 inline void finish_instance(FsProvider& store,
                             const std::string& id,
                             std::optional<std::string> parent = std::nullopt,
-                            const std::string& input = "{}") {
+                            const std::string& input = "{}",
+                            std::vector<WorkItem> sent = {}) {
     ASSERT_TRUE(store.enqueue_for_orchestrator(
         work::StartOrchestration{.instance = id, .orchestration = "Order", .input = input},
         std::nullopt));
@@ -30,7 +31,8 @@ inline void finish_instance(FsProvider& store,
                                    .output = "\"done " + id + "\"",
                                    .orchestration_name = "Order",
                                    .orchestration_version = "1.0.0",
-                                   .parent_instance_id = std::move(parent)}};
+                                   .parent_instance_id = std::move(parent)},
+                      .orchestrator_items = std::move(sent)};
     const std::vector<history::Kind> kinds{
         history::OrchestrationStarted{.name = "Order", .version = "1.0.0", .input = input},
         history::CustomStatusUpdated{.status = "half"},

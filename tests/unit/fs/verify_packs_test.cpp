@@ -67,6 +67,7 @@ class VerifyPacksTest : public ::testing::Test {
     Machine machine() {
         return {.files = &disk_,
                 .threads = false,
+                .segment_sizes = {.first = 1U << 14U, .largest = 1U << 14U}, // the first ones go
                 .checkpoint_bytes = 1U << 30U,
                 .pack_bytes = 115'000, // six histories are more, five are less
                 .most_copies = 0};
