@@ -1,13 +1,11 @@
 #include "providers/fs/journal.hpp"
 
-#include "base/stay_awake.hpp"
 #include "base/try.hpp"
 #include "providers/fs/frame.hpp"
 #include "providers/fs/fs_error.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <utility>
 
 namespace durable::fs {
@@ -18,24 +16,6 @@ void append_number(std::string& out, std::uint64_t number) {
     std::array<char, 20> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     out.append(digits.data(), end);
-}
-
-// What the waiters of a round wait for: that it is over, or that one of them should lead it.
-constexpr std::uint32_t over(std::uint32_t round) {
-    return 2 * round;
-}
-constexpr std::uint32_t to_be_led(std::uint32_t round) {
-    return 2 * round - 1;
-}
-
-// Signed distance: the numbers may wrap.
-bool reached(std::uint32_t seen, std::uint32_t target) {
-    return static_cast<std::int32_t>(seen - target) >= 0;
-}
-
-void announce(FutexWord& word, std::uint32_t value) {
-    word.store(value, std::memory_order_release);
-    wake_all(word);
 }
 
 } // namespace
@@ -140,182 +120,6 @@ Result<> Journal::ensure_durable(Lsn lsn) {
     return options_.durability == Durability::power_loss ? ensure_synced(lsn) : ensure_written(lsn);
 }
 
-Result<> Journal::ensure_synced(Lsn lsn) {
-    std::unique_lock lock{round_mutex_};
-    while (synced_.load(std::memory_order_acquire) < lsn) {
-        if (failure_) {
-            return std::unexpected{*failure_};
-        }
-        if (!syncing_) {
-            syncing_ = true;
-            lock.unlock();
-            DURABLE_TRY(sync_round());
-            lock.lock();
-        } else {
-            DURABLE_TRY(wait_for_round(lock, lsn));
-        }
-    }
-    return {};
-}
-
-bool Journal::ring_once_durable(Lsn lsn, const std::shared_ptr<Bell>& bell) {
-    if (options_.durability != Durability::power_loss) {
-        return false;
-    }
-    const std::scoped_lock lock{round_mutex_};
-    if (!syncing_ || failure_) {
-        return false;
-    }
-    bells_.emplace_back(lsn, bell);
-    return true;
-}
-
-void Journal::give_way(Lsn lsn) {
-    constexpr int not_worth_it = 16;
-    if (options_.durability != Durability::power_loss || !writer_.joinable()) {
-        return;
-    }
-    if (not_worth_it_.load(std::memory_order_relaxed) > 0) {
-        not_worth_it_.fetch_sub(1, std::memory_order_relaxed);
-        return;
-    }
-    const auto over = [&] {
-        return syncing_.load(std::memory_order_acquire) || durable() >= lsn ||
-               came_.load(std::memory_order_acquire) > lsn;
-    };
-    const auto longest = options_.longest_courtesy;
-    if (!stay_awake_until(over, {.longest = longest, .others_run = longest})) {
-        not_worth_it_.store(not_worth_it, std::memory_order_relaxed);
-    }
-}
-
-// One sync by this thread. The caller has set syncing_.
-Result<> Journal::sync_round() {
-    do {
-        if (this_is_the_writer()) {
-            // It leads where many wait. Whoever could run now may append something first, and
-            // needs no sync of its own then.
-            std::this_thread::yield();
-        }
-        {
-            const std::scoped_lock lock{round_mutex_};
-            ++round_;
-            waiting_for_next_ = 0;
-            round_covers_ = UINT64_MAX; // until it is known: most likely, yes
-        }
-        const auto covered = write_out();
-        if (!covered) {
-            finish_round(0);
-            return std::unexpected{covered.error()};
-        }
-        {
-            const std::scoped_lock lock{round_mutex_};
-            round_covers_ = *covered;
-        }
-        std::vector<std::shared_ptr<Segment>> dirty;
-        {
-            const MutexLock lock{write_mutex_};
-            dirty = unsynced_;
-            // The newest one stays: later writes go there and must be synced again.
-            unsynced_.erase(unsynced_.begin(),
-                            unsynced_.empty() ? unsynced_.end() : unsynced_.end() - 1);
-        }
-        for (const auto& segment : dirty) {
-            if (auto done = segment->file->sync(); !done) {
-                auto failed = fail_for_good(to_error(std::move(done).error()));
-                finish_round(0);
-                return failed;
-            }
-            syncs_.fetch_add(1, std::memory_order_relaxed);
-        }
-        finish_round(*covered);
-        const std::scoped_lock lock{round_mutex_};
-        const auto waiting = waiting_for_next_ + bells_.size();
-        if (waiting == 0) {
-            syncing_ = false;
-            return {};
-        }
-        if (writer_.joinable() && !this_is_the_writer()) {
-            if (waiting == 1 && !bells_.empty()) {
-                syncing_ = false;
-                bells_.back().second->ring();
-                bells_.clear();
-                return {};
-            }
-            if (waiting == 1) { // who must be woken anyway leads: nobody else wakes up
-                syncing_ = false;
-                const auto next = round_ + 1;
-                announce(rounds_[next % 2], to_be_led(next));
-                return {};
-            }
-            handed_over_ = true; // and syncing_ stays: the next round is taken
-            writer_asleep_.store(false);
-            writer_wake_.notify_one();
-            return {};
-        }
-    } while (true);
-}
-
-// Publishes what the round achieved (0: it failed) and wakes its waiters.
-void Journal::finish_round(Lsn covered) {
-    if (covered != 0) {
-        synced_.store(covered, std::memory_order_release);
-        if (options_.durability == Durability::power_loss) {
-            durable_.store(covered, std::memory_order_release);
-        }
-    }
-    std::uint32_t round = 0;
-    {
-        const std::scoped_lock lock{round_mutex_};
-        round = round_;
-    }
-    announce(rounds_[round % 2], over(round));
-    ring_bells(covered);
-    if (covered == 0) {
-        // The next round is called off: whoever waits for it tries for itself.
-        announce(rounds_[(round + 1) % 2], over(round + 1));
-        const std::scoped_lock lock{round_mutex_};
-        ++round_;
-        for (const auto& [lsn, bell] : bells_) {
-            bell->ring();
-        }
-        bells_.clear();
-        syncing_ = false; // last: from here on another thread may begin a round
-    }
-}
-
-void Journal::ring_bells(Lsn covered) {
-    std::vector<std::pair<Lsn, std::shared_ptr<Bell>>> safe;
-    {
-        const std::scoped_lock lock{round_mutex_};
-        const auto first = bells_.begin(); // in the order of their records
-        const auto later = std::find_if(
-            first, bells_.end(), [&](const auto& bell) { return bell.first > covered; });
-        safe.assign(std::make_move_iterator(first), std::make_move_iterator(later));
-        bells_.erase(first, later);
-    }
-    for (const auto& [lsn, bell] : safe) {
-        bell->ring();
-    }
-}
-
-Result<> Journal::wait_for_round(std::unique_lock<std::mutex>& lock, Lsn lsn) {
-    const bool covered = round_covers_ >= lsn;
-    const std::uint32_t round = covered ? round_ : round_ + 1;
-    const std::uint32_t target = covered ? over(round) : to_be_led(round);
-    if (!covered) {
-        ++waiting_for_next_;
-    }
-    lock.unlock();
-    auto& word = rounds_[round % 2];
-    for (auto seen = word.load(std::memory_order_acquire); !reached(seen, target);
-         seen = word.load(std::memory_order_acquire)) {
-        sleep_while(word, seen);
-    }
-    lock.lock();
-    return {};
-}
-
 Result<> Journal::ensure_written(Lsn lsn) {
     while (written_.load(std::memory_order_acquire) < lsn) {
         DURABLE_TRY(write_out());
@@ -376,63 +180,6 @@ Result<> Journal::write_held(Lsn covered) {
         durable_.store(covered, std::memory_order_release);
     }
     return {};
-}
-
-void Journal::run_writer(const std::stop_token& stop) {
-    const std::stop_callback on_stop{stop, [this] {
-                                         const std::scoped_lock lock{round_mutex_};
-                                         writer_wake_.notify_one();
-                                     }};
-    // Looks again and again while there is something to do: being woken by an append would cost
-    // whoever appends too much.
-    constexpr int looks_before_sleep = 40;
-    int quiet_looks = 0;
-    Lsn seen = last();
-    std::unique_lock lock{round_mutex_};
-    bool told = false;
-    while (!stop.stop_requested() || handed_over_) {
-        if (failure_ && !std::exchange(told, true) && options_.on_failure) {
-            lock.unlock();
-            options_.on_failure();
-            lock.lock();
-            continue;
-        }
-        if (handed_over_) {
-            handed_over_ = false;
-            lock.unlock();
-            (void)sync_round(); // an error is told to those who wait
-            lock.lock();
-            continue;
-        }
-        const Lsn unsynced = last();
-        const bool all_safe = durable() >= unsynced || failure_;
-        quiet_looks = all_safe && unsynced == std::exchange(seen, unsynced) ? quiet_looks + 1 : 0;
-        if (quiet_looks > looks_before_sleep) {
-            quiet_looks = 0;
-            writer_asleep_.store(true);
-            // An append between the check and the store has not seen us asleep.
-            if (last() == unsynced) {
-                writer_wake_.wait(lock);
-            }
-            writer_asleep_.store(false);
-            continue;
-        }
-        writer_wake_.wait_for(lock, options_.longest_unsynced / 2);
-        // Never waits for a round of somebody else: the next one may be handed over to this thread.
-        if (all_safe || syncing_ || stop.stop_requested() || durable() >= unsynced) {
-            continue;
-        }
-        const bool sync = options_.durability == Durability::power_loss;
-        syncing_ = sync;
-        lock.unlock();
-        if (sync) {
-            (void)sync_round(); // a failure is kept for whoever asks, what finds no space is tried
-                                // again
-        } else {
-            (void)ensure_written(unsynced);
-        }
-        lock.lock();
-    }
 }
 
 Result<> Journal::prepare_spare() {

@@ -132,6 +132,11 @@ class Journal {
     [[nodiscard]] Result<> place(std::size_t begin) DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<Lsn> write_out() DURABLE_EXCLUDES(write_mutex_);
     [[nodiscard]] Result<> write_held(Lsn covered) DURABLE_REQUIRES(write_mutex_);
+    std::unexpected<Error> fail_for_good(Error error);
+    [[nodiscard]] std::unexpected<Error> failed_error() const;
+
+    // ---- journal_sync.cpp
+
     [[nodiscard]] bool this_is_the_writer() const {
         return std::this_thread::get_id() == writer_.get_id();
     }
@@ -140,8 +145,6 @@ class Journal {
     void ring_bells(Lsn covered);
     [[nodiscard]] Result<> wait_for_round(std::unique_lock<std::mutex>& lock, Lsn lsn);
     void run_writer(const std::stop_token& stop);
-    std::unexpected<Error> fail_for_good(Error error);
-    [[nodiscard]] std::unexpected<Error> failed_error() const;
 
     const JournalOptions options_;
     Segments segments_;
