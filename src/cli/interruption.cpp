@@ -1,21 +1,24 @@
 #include "cli/interruption.hpp"
 
+#include <atomic>
 #include <cstddef>
 
 namespace durable::cli {
 
 namespace {
 
-volatile std::sig_atomic_t came = 0;
+// Atomic, because the signal comes to any thread.
+std::atomic<int> came{0};
+static_assert(std::atomic<int>::is_always_lock_free, "else no handler may touch it");
 
 extern "C" void note_signal(int number) {
-    came = number;
+    came.store(number);
 }
 
 } // namespace
 
 Interruption::Interruption() {
-    came = 0;
+    came.store(0);
     for (std::size_t at = 0; at < signals.size(); ++at) {
         (void)::sigaction(signals[at], nullptr, &before_[at]);
         if (before_[at].sa_handler == SIG_IGN) {
@@ -35,7 +38,7 @@ Interruption::~Interruption() {
 }
 
 int Interruption::signal() noexcept {
-    return came;
+    return came.load();
 }
 
 } // namespace durable::cli
