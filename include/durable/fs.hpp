@@ -35,7 +35,7 @@ struct Options {
 
 // Opens the store in this directory, which is made if it does not exist. A relative path counts
 // from where the process works now, also when it works elsewhere later. The store stays with this
-// process: in a child made by fork every call answers storage_failed.
+// process: to a child made by fork it tells nothing but storage_failed, and it is not changed.
 //   unavailable       another process has it open (the message names it), or the disk is full
 //   invalid_argument  the directory holds something else and is left alone, its path is empty or
 //                     has a NUL byte, durability is `none`, or the ttl is negative

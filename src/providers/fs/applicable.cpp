@@ -68,6 +68,10 @@ struct Applicable {
         const auto* instance = ledger.instances.find(id);
         const auto* execution =
             instance == nullptr ? nullptr : instance->find_execution(execution_id);
+        if (execution == nullptr && events.empty()) {
+            return "execution " + std::to_string(execution_id) +
+                   ", which it goes on with, is missing";
+        }
         auto last = execution == nullptr ? 0 : execution->history.last_id();
         for (const auto& event : events) {
             if (event.id != last + 1) {

@@ -24,6 +24,7 @@ struct Numbers {
     std::optional<std::uint64_t> checkpoint;
     std::optional<std::uint64_t> lsn;
     std::optional<std::uint64_t> instances;
+    std::optional<std::uint64_t> packs;
     bool journal = false;
     bool end = false;
 };
@@ -39,6 +40,8 @@ Numbers numbers_of(std::string_view json) {
             number(found.lsn);
         } else if (member.text == "instances") {
             number(found.instances);
+        } else if (member.text == "packs") {
+            number(found.packs);
         } else if (member.text == "journal") {
             in.boolean(found.journal);
         } else {
@@ -98,8 +101,9 @@ Result<> CheckpointWriter::write(std::string_view frames) {
     return file_->write(frames);
 }
 
-Result<> CheckpointWriter::finish(std::uint64_t instances) {
-    DURABLE_TRY(write(frame_of("{\"end\":true,\"instances\":" + std::to_string(instances) + "}")));
+Result<> CheckpointWriter::finish(std::uint64_t instances, std::uint64_t packs) {
+    DURABLE_TRY(write(frame_of("{\"end\":true,\"instances\":" + std::to_string(instances) +
+                               ",\"packs\":" + std::to_string(packs) + "}")));
     DURABLE_TRY(file_->sync());
     bytes_ = file_->bytes();
     DURABLE_TRY(to_result(files_->rename(temporary_, checkpoint_path(directory_, lsn_))));
@@ -141,6 +145,16 @@ Result<std::vector<CheckpointFile>> list_checkpoints(Files& files, const std::st
     return found;
 }
 
+void note_frame(CheckpointFrame& frame, std::string_view json) {
+    frame.ended = is_end(json);
+    if (frame.ended || json.starts_with("{\"checkpoint\":")) {
+        const auto said = numbers_of(json);
+        frame.in_journal = frame.in_journal || said.journal;
+        frame.instances = said.instances;
+        frame.packs = said.packs;
+    }
+}
+
 Result<CheckpointFound>
 read_checkpoint(Files& files, const std::string& directory, const CheckpointContent& content) {
     DURABLE_TRY_ASSIGN(const auto found, list_checkpoints(files, directory));
@@ -169,6 +183,7 @@ Result<CheckpointFound> read_checkpoint_file(Files& files,
     }
     DURABLE_TRY(content.rest(*std::move(rest)));
     std::uint64_t instances = 0;
+    std::uint64_t packs = 0;
     while (true) {
         DURABLE_TRY_ASSIGN(json, need(file));
         if (is_end(json)) {
@@ -179,6 +194,7 @@ Result<CheckpointFound> read_checkpoint_file(Files& files,
             if (!record) {
                 return file.damaged(record.error().message);
             }
+            ++packs;
             if (content.pack) {
                 DURABLE_TRY(content.pack(*std::move(record)));
             }
@@ -191,8 +207,12 @@ Result<CheckpointFound> read_checkpoint_file(Files& files,
         DURABLE_TRY(content.instance(*std::move(image)));
         ++instances;
     }
-    if (numbers_of(json).instances != instances) {
+    const auto end = numbers_of(json);
+    if (end.instances != instances) {
         return file.damaged("the checkpoint has " + std::to_string(instances) + " instances");
+    }
+    if (end.packs.value_or(packs) != packs) {
+        return file.damaged("the checkpoint names " + std::to_string(packs) + " packs");
     }
     DURABLE_TRY_ASSIGN(const auto more, file.next());
     if (more) {

@@ -4,7 +4,8 @@
 //   checkpoint/0000004711.ckpt     named after the record
 //     frame {"checkpoint":1,"lsn":4711,"journal":true}; `journal`: it has record 4711, for good
 //     frame of what belongs to no instance, one frame per pack, see pack_file.hpp, then one frame
-//     per instance that is in no pack, see image_codec.hpp frame {"end":true,"instances":12}
+//     per instance that is in no pack, see image_codec.hpp
+//     frame {"end":true,"instances":12,"packs":3}
 //
 // A file gets this name when all of it is durable, so one that does not read well is damaged.
 
@@ -44,7 +45,7 @@ class CheckpointWriter {
     // The frames of a Snapshot, in order.
     [[nodiscard]] Result<> write(std::string_view frames);
     // Durable under its name on return; earlier ones are gone.
-    [[nodiscard]] Result<> finish(std::uint64_t instances);
+    [[nodiscard]] Result<> finish(std::uint64_t instances, std::uint64_t packs);
 
  private:
     CheckpointWriter(Files& files, std::string directory, Lsn lsn);
@@ -83,6 +84,15 @@ struct CheckpointFound {
     std::uint64_t bytes = 0;
     bool in_journal = false; // the journal must have that record, or the next one
 };
+
+// What its first and its last line say, as far as they are whole.
+struct CheckpointFrame {
+    bool in_journal = false;
+    bool ended = false;
+    std::optional<std::uint64_t> instances;
+    std::optional<std::uint64_t> packs; // checkpoints of earlier versions do not count them
+};
+void note_frame(CheckpointFrame& frame, std::string_view json);
 
 // The one with the highest name. Changes nothing.
 //   corrupt  it is damaged, or not what its name says; the message names file and offset

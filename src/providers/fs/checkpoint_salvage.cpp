@@ -36,6 +36,15 @@ void cover(ledger::RestImage& rest, const ledger::InstanceImage& image) {
     }
 }
 
+// No counter below that of the other.
+ledger::RestImage raised(ledger::RestImage rest, const ledger::RestImage& other) {
+    rest.next_seq = std::max(rest.next_seq, other.next_seq);
+    rest.next_number = std::max(rest.next_number, other.next_number);
+    rest.next_incarnation = std::max(rest.next_incarnation, other.next_incarnation);
+    rest.revision = std::max(rest.revision, other.revision);
+    return rest;
+}
+
 class CheckpointSalvor {
  public:
     CheckpointSalvor(Files& files, const StoreLayout& layout, Instant now, Salvaged& found)
@@ -55,13 +64,16 @@ class CheckpointSalvor {
         }
         // What an undamaged checkpoint does not name is left over from a crash. So is what was
         // packed before the first one, as long as the journal has all that it came from.
-        if (begun_.after != 0 ? !found_.complete() : first_record() != 1) {
+        const bool whole = found_.complete() && lost_of_packs_.empty();
+        if (begun_.after != 0 ? !whole : first_record() != 1) {
             begun_.dateless = !rest_;
             for_each_unnamed_pack([&](std::uint64_t number, const std::string& path) {
                 take_unnamed_pack(number, path);
             });
         }
-        found_.ledger->restore(rest_ ? *std::move(rest_) : std::move(covering_));
+        drop_found_again();
+        // What was taken may be from after the checkpoint, whose counters are older then.
+        found_.ledger->restore(rest_ ? raised(*std::move(rest_), covering_) : std::move(covering_));
         for (auto& image : images_) {
             found_.ledger->restore(std::move(image), now_);
         }
@@ -91,13 +103,13 @@ class CheckpointSalvor {
             return;
         }
         std::size_t line = 0;
-        bool ended = false;
+        CheckpointFrame frame;
         scan_frames(*content,
                     {.whole =
                          [&](std::string_view json, std::uint64_t offset) {
-                             ended = json.starts_with("{\"end\":");
+                             note_frame(frame, json);
                              const bool header = json.starts_with("{\"checkpoint\":");
-                             if (!header && !ended) {
+                             if (!header && !frame.ended) {
                                  take_line(path, offset, json, line);
                              }
                              ++line;
@@ -106,9 +118,19 @@ class CheckpointSalvor {
                          [&](std::string_view bytes, std::uint64_t offset) {
                              lose(path, offset, bytes, "no whole line of a checkpoint");
                          }});
-        if (!ended) {
+        begun_.in_journal = frame.in_journal;
+        if (!frame.ended) {
             lose(path, content->size(), {}, "the end of the checkpoint is missing");
+            return;
         }
+        const auto miss = [&](std::uint64_t had, std::uint64_t seen, std::string_view of_what) {
+            if (seen < had) {
+                found_.lost.push_back(path + ": what it said of " + std::to_string(had - seen) +
+                                      " of its " + std::string{of_what});
+            }
+        };
+        miss(frame.instances.value_or(0), seen_, "instances");
+        miss(frame.packs.value_or(0), named_.size() + gone_.size(), "packs");
     }
 
     // The number of the first record that can be read; 0: there is none.
@@ -119,13 +141,8 @@ class CheckpointSalvor {
             if (first != 0 || segment_number(entry.name) == 0) {
                 continue;
             }
-            const auto content = read_file(files_, layout_.journal() + "/" + entry.name);
-            scan_frames(content.value_or(""),
-                        {.whole =
-                             [&](std::string_view json, std::uint64_t) {
-                                 first = first != 0 ? first : lsn_of(json).value_or(0);
-                             },
-                         .damaged = [](std::string_view, std::uint64_t) {}});
+            first = first_record_in(
+                read_file(files_, layout_.journal() + "/" + entry.name).value_or(""));
         }
         return first;
     }
@@ -140,6 +157,7 @@ class CheckpointSalvor {
             return;
         }
         if (auto image = decode_image(json)) {
+            ++seen_;
             take_image(path, offset, json, *std::move(image));
             return;
         }
@@ -239,12 +257,16 @@ class CheckpointSalvor {
 
     // One at a time: its instances stay on the disk.
     void take_pack(const PackRecord& record) {
-        named_.insert(record.number);
         const auto path = pack_path(layout_.packs(), record.number);
-        auto content = read_file(files_, path);
-        if (!content && content.error().code == std::errc::no_such_file_or_directory) {
-            gone_.push_back(record);
-        } else if (!content) {
+        const auto content = read_file(files_, path);
+        const auto said = content ? number_said_by_pack(*content) : 0;
+        if (content ? said != 0 && said != record.number
+                    : content.error().code == std::errc::no_such_file_or_directory) {
+            gone_.push_back(record); // what is under its name may be another one
+            return;
+        }
+        named_.insert(record.number);
+        if (!content) {
             found_.unread.push_back(content.error().text);
             tell_gone(record);
         } else {
@@ -302,7 +324,16 @@ class CheckpointSalvor {
 
     void tell(SalvagedPack& pack) {
         std::ranges::move(pack.remains, std::back_inserter(found_.remains));
-        std::ranges::move(pack.lost, std::back_inserter(found_.lost));
+        std::ranges::move(pack.lost, std::back_inserter(lost_of_packs_));
+    }
+
+    // What is damaged in one pack may be whole in another one.
+    void drop_found_again() {
+        for (auto& lost : lost_of_packs_) {
+            if (!lost.id || !(found_.archive->holds(*lost.id) || ids_.contains(*lost.id))) {
+                found_.lost.push_back(std::move(lost.text));
+            }
+        }
     }
 
     Files& files_;
@@ -313,9 +344,11 @@ class CheckpointSalvor {
     std::optional<ledger::RestImage> rest_;
     ledger::RestImage covering_;
     std::vector<ledger::InstanceImage> images_;
+    std::uint64_t seen_ = 0;                 // instances in the checkpoint
     std::set<std::string, std::less<>> ids_; // of images_
     std::set<std::uint64_t> named_;          // packs, by the checkpoint
     std::vector<PackRecord> gone_;           // of named packs that are not there
+    std::vector<LostInPack> lost_of_packs_;
 };
 
 } // namespace

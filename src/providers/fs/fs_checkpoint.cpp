@@ -70,7 +70,7 @@ Result<bool> FsProvider::write_piece() {
         {
             const MutexLock lock{mutex_};
             lsn = journal_->last();
-            snapshot_.emplace(ledger_, pack_frames(archive_.packs.records()));
+            snapshot_.emplace(ledger_, archive_.packs.records());
         }
         DURABLE_TRY_ASSIGN(
             auto writer,
@@ -81,11 +81,13 @@ Result<bool> FsProvider::write_piece() {
     std::string frames;
     bool more = false;
     std::uint64_t instances = 0;
+    std::uint64_t packs = 0;
     {
         const MutexLock lock{mutex_};
         DURABLE_TRY_ASSIGN(more,
                            snapshot_->encode_some(ledger_, frames, machine_.checkpoint_piece));
         instances = snapshot_->instances();
+        packs = snapshot_->packs();
     }
     DURABLE_TRY(checkpoint_->write(frames));
     if (more) {
@@ -93,7 +95,7 @@ Result<bool> FsProvider::write_piece() {
     }
     // A checkpoint must not be ahead of its journal: whoever reads it counts on that.
     DURABLE_TRY(journal_->ensure_synced(checkpoint_->lsn()));
-    DURABLE_TRY(checkpoint_->finish(instances));
+    DURABLE_TRY(checkpoint_->finish(instances, packs));
     const auto lsn = checkpoint_->lsn();
     checkpoint_at_.store(journal_->bytes() +
                          std::max(machine_.checkpoint_bytes, checkpoint_->bytes()));

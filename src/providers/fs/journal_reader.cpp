@@ -166,6 +166,7 @@ class Reader {
     // undoes removals in any order. The last one that begins early enough is the one to begin with.
     Result<std::size_t> find_start() {
         std::size_t start = 0;
+        Lsn before = 0; // the first record of the latest segment that has one
         for (std::size_t index = 0; after_ > 0 && index < numbers_.size(); ++index) {
             DURABLE_TRY_ASSIGN(auto file,
                                FrameFile::open(files_, segment_path(directory_, numbers_[index])));
@@ -174,7 +175,17 @@ class Reader {
                 return std::unexpected{first.error()};
             }
             const auto numbers = first && *first ? numbers_of(**first) : std::nullopt;
-            if (numbers && numbers->lsn <= after_ + 1) {
+            if (!numbers) {
+                continue;
+            }
+            if (numbers->lsn <= before) { // else it would hide what lies before it
+                return fail(ErrorCode::corrupt,
+                            segment_path(directory_, numbers_[index]) + " begins with record " +
+                                std::to_string(numbers->lsn) + ", and one before it with record " +
+                                std::to_string(before) + ": they were exchanged or renamed");
+            }
+            before = numbers->lsn;
+            if (numbers->lsn <= after_ + 1) {
                 start = index;
             }
         }

@@ -146,6 +146,44 @@ class PackSalvor {
                 line.number = known->second;
             }
         }
+        if (!in_order()) {
+            number_from_both_ends();
+        }
+    }
+
+    // The index has the order of the data. Where it has not, nobody knows which of them was
+    // changed.
+    [[nodiscard]] bool in_order() const {
+        std::optional<std::uint64_t> last;
+        for (const auto& line : lines_) {
+            if (line.number && last && *line.number < *last) {
+                return false;
+            }
+            last = line.number ? line.number : last;
+        }
+        return true;
+    }
+
+    void number_from_both_ends() {
+        for (auto& line : lines_) {
+            line.number.reset();
+        }
+        const auto same = [&](std::size_t line, std::size_t number) {
+            return lines_[line].said.id == index_[number].id;
+        };
+        const auto most = std::min(lines_.size(), index_.size());
+        std::size_t front = 0;
+        for (; front < most && same(front, front); ++front) {
+            lines_[front].number = front;
+        }
+        for (std::size_t back = 1; front + back <= most; ++back) {
+            const auto line = lines_.size() - back;
+            const auto number = index_.size() - back;
+            if (!same(line, number)) {
+                break;
+            }
+            lines_[line].number = number;
+        }
     }
 
     [[nodiscard]] bool dead(std::uint64_t number) const {
@@ -201,15 +239,17 @@ class PackSalvor {
         if (index_whole_) {
             for (std::uint64_t number = 0; number < index_.size(); ++number) {
                 if (!dead(number) && !live_.contains(index_[number].id)) {
-                    found_.lost.push_back(path_ + ": instance \"" + index_[number].id + "\"");
+                    const auto& id = index_[number].id;
+                    found_.lost.push_back({id, path_ + ": instance \"" + id + "\""});
                 }
             }
             return;
         }
         const auto had = record_.instances - record_.dead.size();
         if (live_.size() < had) {
-            found_.lost.push_back(path_ + ": " + std::to_string(had - live_.size()) + " of its " +
-                                  std::to_string(had) + " instances");
+            found_.lost.push_back({std::nullopt,
+                                   path_ + ": " + std::to_string(had - live_.size()) + " of its " +
+                                       std::to_string(had) + " instances"});
         }
     }
 

@@ -11,11 +11,17 @@
 #include "providers/ledger/image.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace durable::fs {
+
+struct LostInPack {
+    std::optional<std::string> id; // nullopt: the index does not tell
+    std::string text;
+};
 
 struct SalvagedPack {
     // The data of the file from its first line on without gaps: lines that are whole, and what lies
@@ -26,7 +32,7 @@ struct SalvagedPack {
     std::vector<ledger::InstanceImage> outside;
     std::vector<Remains> remains;
     // Instances that it had and has no more, as far as the index tells.
-    std::vector<std::string> lost;
+    std::vector<LostInPack> lost;
 };
 
 // `each` sees every whole instance, dead ones too.

@@ -132,24 +132,11 @@ class Repairer {
             result_.lost.push_back("record " + std::to_string(record.lsn) + " of " + who + ": " +
                                    record.why);
         }
-        if (why && !state_.mended.empty()) {
-            why = journal_refusal();
-        }
-        if (why && result_.lost.empty()) {
+        if (why && result_.lost.empty() && state_.mended.empty()) {
             // All that is there is whole, so what is missing can only be named by the gap.
             result_.lost.push_back("what belongs here, whatever it was: " + why->message);
         }
         return {};
-    }
-
-    std::optional<Error> journal_refusal() {
-        const auto format = check_format(files_, old_.path);
-        const auto read = read_journal(files_,
-                                       old_.journal(),
-                                       state_.checkpoint,
-                                       [](const JournalRecord&) { return Result<>{}; },
-                                       {.gapless = format && format->gapless});
-        return read ? std::nullopt : std::optional{read.error()};
     }
 
     Result<> take(LoadedStore loaded) {
@@ -255,7 +242,7 @@ class Repairer {
         }
         state_.last = std::max<Lsn>(state_.last, 1);
         DURABLE_TRY_ASSIGN(const auto packs, write_packs());
-        Snapshot snapshot{*state_.ledger, pack_frames(packs)};
+        Snapshot snapshot{*state_.ledger, packs};
         DURABLE_TRY_ASSIGN(auto writer,
                            CheckpointWriter::begin(files_, new_.checkpoint(), state_.last, false));
         constexpr std::size_t piece = 1U << 20U;
@@ -265,7 +252,7 @@ class Repairer {
             DURABLE_TRY_ASSIGN(more, snapshot.encode_some(*state_.ledger, frames, piece));
             DURABLE_TRY(writer.write(frames));
         }
-        return writer.finish(snapshot.instances());
+        return writer.finish(snapshot.instances(), snapshot.packs());
     }
 
     // What is live in the packs of the old store, as few packs as that needs.

@@ -9,6 +9,7 @@
 #include "providers/fs/segments.hpp"
 #include "providers/fs/store_directory.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,7 @@ class Salvor {
     Salvaged run() {
         const auto begun = salvage_checkpoint(files_, layout_, now_, found_);
         found_.last = after_ = begun.after;
+        in_journal_ = begun.in_journal;
         if (begun.dateless) {
             overtaken_.emplace(*found_.ledger, *found_.archive);
         }
@@ -54,22 +56,82 @@ class Salvor {
 
     // ---- The journal
 
+    struct SegmentFile {
+        std::uint64_t number = 0;
+        std::string path;
+        Lsn first = 0; // record; 0: it has none that is whole
+        Lsn place = 0; // the order in which they are read
+    };
+
     void take_journal() {
         const auto entries = files_.list(layout_.journal());
         if (!entries) {
             found_.unread.push_back(entries.error().text);
             return;
         }
+        std::vector<SegmentFile> segments;
         for (const auto& entry : *entries) { // sorted by name: by number
-            if (segment_number(entry.name) == 0) {
-                continue;
+            if (const auto number = segment_number(entry.name); number != 0) {
+                segments.push_back(
+                    {.number = number, .path = layout_.journal() + "/" + entry.name});
             }
-            const auto path = layout_.journal() + "/" + entry.name;
-            if (const auto content = read(path)) {
-                take_segment(path, *content);
+        }
+        for (const auto& segment : in_order(segments)) {
+            if (const auto content = read(segment.path)) {
+                take_segment(segment.path, *content);
             }
         }
         settle_remains(UINT64_MAX);
+        if (found_.complete()) {
+            look_for_the_end(segments);
+        }
+    }
+
+    // By their records: a name is easily changed. What has none stays behind the one before it.
+    std::vector<SegmentFile> in_order(std::vector<SegmentFile>& segments) {
+        Lsn place = 0;
+        for (auto& segment : segments) {
+            segment.first = first_record_in(read_file(files_, segment.path).value_or(""));
+            place = segment.first != 0 ? segment.first : place;
+            segment.place = place;
+        }
+        auto ordered = segments;
+        std::ranges::sort(ordered, {}, [](const SegmentFile& segment) {
+            return std::pair{segment.place, segment.number};
+        });
+        if (!std::ranges::equal(
+                ordered, segments, {}, &SegmentFile::number, &SegmentFile::number)) {
+            found_.mended.push_back(layout_.journal() +
+                                    ": segments have each other's names, and are taken in the "
+                                    "order of their records");
+        }
+        return ordered;
+    }
+
+    // Records that are gone from the end leave no gap between others.
+    void look_for_the_end(const std::vector<SegmentFile>& segments) {
+        if (highest_ < after_ && (in_journal_ || highest_ != 0)) {
+            found_.lost.push_back(layout_.journal() + ": what came after record " +
+                                  std::to_string(after_) + ", which the checkpoint says is there");
+            return;
+        }
+        const auto format = check_format(files_, layout_.path);
+        std::uint64_t before = 0; // the number of the last one with records, or behind it
+        for (const auto& segment : segments) {
+            before = segment.first != 0 ? segment.number : before;
+        }
+        for (const auto& segment : segments) {
+            if (segment.number <= before || !format || !format->gapless) {
+                continue;
+            }
+            if (segment.number != before + 1 && (before != 0 || after_ == 0)) {
+                found_.lost.push_back(segment_path(layout_.journal(), before + 1) +
+                                      ": all of its records; it is missing, and " + segment.path +
+                                      " is there");
+                return;
+            }
+            before = segment.number;
+        }
     }
 
     void take_segment(const std::string& path, std::string_view content) {
@@ -92,6 +154,7 @@ class Salvor {
             return;
         }
         settle_remains(*lsn);
+        highest_ = std::max(highest_, *lsn);
         if (*lsn <= after_) {
             return; // the checkpoint has it
         }
@@ -161,6 +224,8 @@ class Salvor {
     const StoreLayout layout_;
     const Instant now_;
     Lsn after_ = 0;
+    bool in_journal_ = false;           // the checkpoint says that its record is
+    Lsn highest_ = 0;                   // record in the journal
     std::vector<Remains> open_remains_; // of the journal, before the next whole record
     Salvaged found_;
     std::optional<Overtaken> overtaken_; // where packs may be ahead of the journal
@@ -171,6 +236,16 @@ class Salvor {
 std::string Remains::text() const {
     return path + ", byte " + std::to_string(offset) + ": " + std::to_string(bytes.size()) +
            " bytes: " + what;
+}
+
+Lsn first_record_in(std::string_view segment) {
+    Lsn first = 0;
+    scan_frames(
+        segment,
+        {.whole = [&](std::string_view json,
+                      std::uint64_t) { first = first != 0 ? first : lsn_of(json).value_or(0); },
+         .damaged = [](std::string_view, std::uint64_t) {}});
+    return first;
 }
 
 Salvaged salvage(Files& files, const std::string& directory, Instant now) {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace durable::fs {
@@ -64,6 +65,9 @@ struct Salvaged {
                unapplied.empty();
     }
 };
+
+// The number of the first whole record of a segment; 0: it has none.
+[[nodiscard]] Lsn first_record_in(std::string_view segment);
 
 // Changes nothing. There may be nothing to find.
 [[nodiscard]] Salvaged salvage(Files& files, const std::string& directory, Instant now);

@@ -8,8 +8,8 @@
 
 namespace durable::fs {
 
-Snapshot::Snapshot(ledger::Ledger& ledger, std::string packs)
-    : rest_{ledger.rest()}, packs_{std::move(packs)} {
+Snapshot::Snapshot(ledger::Ledger& ledger, const std::vector<PackRecord>& packs)
+    : rest_{ledger.rest()}, packs_{pack_frames(packs)}, pack_count_{packs.size()} {
     ledger.instances.start_walk();
 }
 

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "providers/fs/pack_file.hpp"
 #include "providers/ledger/ledger.hpp"
 #include "providers/ledger/record.hpp"
 
@@ -15,14 +16,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace durable::fs {
 
 class Snapshot {
  public:
-    // Of now, with the frames that say what packs there are. One at a time: it uses the ledger's
-    // only walk.
-    explicit Snapshot(ledger::Ledger& ledger, std::string packs = {});
+    // Of now, with what packs there are. One at a time: it uses the ledger's only walk.
+    explicit Snapshot(ledger::Ledger& ledger, const std::vector<PackRecord>& packs = {});
 
     // To be called before a record is applied.
     [[nodiscard]] Result<> keep(ledger::Ledger& ledger, const ledger::Record& record);
@@ -33,13 +34,15 @@ class Snapshot {
     encode_some(ledger::Ledger& ledger, std::string& out, std::size_t bytes);
 
     [[nodiscard]] std::uint64_t instances() const noexcept { return instances_; } // encoded so far
+    [[nodiscard]] std::uint64_t packs() const noexcept { return pack_count_; }
 
  private:
     [[nodiscard]] Result<>
     meet(ledger::Ledger& ledger, ledger::Instance& instance, std::string& out);
 
     ledger::RestImage rest_;
-    std::string packs_;
+    std::string packs_; // frames
+    std::uint64_t pack_count_;
     bool rest_encoded_ = false;
     std::string kept_; // frames of those that were about to change
     std::uint64_t instances_ = 0;

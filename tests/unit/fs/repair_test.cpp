@@ -1,141 +1,23 @@
 // What a repair finds although it is not where it should be: an older checkpoint, one under another
-// name, packs that were renamed or lost the checkpoint that dates them.
+// name, segments that were given each other's names.
 
 #include "providers/fs/checkpoint.hpp"
 #include "providers/fs/fs_provider.hpp"
 #include "providers/fs/repair.hpp"
 #include "providers/fs/verify.hpp"
-#include "simulation/sim_files.hpp"
 #include "unit/fs/finished_instance.hpp"
-
-#include <durable/testing.hpp>
+#include "unit/fs/repair_stage.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <chrono>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 namespace durable::fs {
 namespace {
-
-using simulation::SimFiles;
-using simulation::Survival;
-
-const Instant repaired_at = from_epoch_ms(1'760'000'000'000);
-
-class RepairTest : public ::testing::Test {
- protected:
-    std::shared_ptr<FsProvider> open(const std::string& directory) {
-        auto opened = FsProvider::open(directory,
-                                       {.clock = std::make_shared<ManualClock>()},
-                                       {.files = &disk_,
-                                        .threads = false,
-                                        .segment_sizes = sizes_,
-                                        .checkpoint_bytes = 1U << 30U,
-                                        .pack_bytes = pack_bytes_,
-                                        .most_copies = 0});
-        EXPECT_TRUE(opened) << opened.error().text();
-        return opened.value_or(nullptr);
-    }
-
-    static void start(FsProvider& store, const std::string& id) {
-        ASSERT_TRUE(store.enqueue_for_orchestrator(
-            work::StartOrchestration{
-                .instance = id, .orchestration = "Order", .input = std::string(4000, 'x')},
-            std::nullopt));
-    }
-
-    static void start_some(FsProvider& store, const std::string& prefix) {
-        for (int number = 0; number < 6; ++number) {
-            start(store, prefix + std::to_string(number));
-        }
-    }
-
-    void crash(std::shared_ptr<FsProvider> store) {
-        EXPECT_TRUE(store->get_queue_depths()); // all of it is durable
-        state_ = store->state();
-        state_.lsn = 0;
-        disk_.crash_at(disk_.calls());
-        store.reset();
-        disk_.restart(Survival::nothing);
-    }
-
-    // Records, a checkpoint, records, a checkpoint, records; the first one is kept aside.
-    void make_two_checkpoints() {
-        auto store = open("/store");
-        start_some(*store, "a");
-        ASSERT_TRUE(store->make_checkpoint());
-        older_ = only_checkpoint();
-        const auto kept = disk_.content(older_);
-        start_some(*store, "b");
-        ASSERT_TRUE(store->make_checkpoint());
-        newer_ = only_checkpoint();
-        start_some(*store, "c");
-        crash(std::move(store));
-        disk_.overwrite(older_, kept);
-    }
-
-    std::vector<std::string> files_in(const std::string& directory) {
-        auto found = disk_.paths();
-        std::erase_if(found, [&](const auto& path) { return !path.starts_with(directory); });
-        return found;
-    }
-    std::string only_checkpoint() {
-        const auto found = files_in("/store/checkpoint/");
-        EXPECT_EQ(found.size(), 1U);
-        return found.front();
-    }
-
-    void cut(const std::string& path) {
-        const auto content = disk_.content(path);
-        disk_.overwrite(path, content.substr(0, content.size() / 2));
-    }
-    void move(const std::string& from, const std::string& to) {
-        ASSERT_TRUE(disk_.rename(from, to));
-    }
-
-    // The state of what the repair made; what it did is in done_.
-    FsProvider::State repaired() {
-        auto result = repair(disk_, "/store", "/new", repaired_at);
-        EXPECT_TRUE(result) << result.error().text();
-        if (!result) {
-            return {};
-        }
-        done_ = *std::move(result);
-        auto state = open("/new")->state();
-        state.lsn = 0;
-        return state;
-    }
-    void expect_everything(std::string_view mended) {
-        EXPECT_EQ(repaired(), state_);
-        EXPECT_TRUE(done_.lost.empty()) << done_.lost.front();
-        EXPECT_TRUE(told(done_.mended, mended))
-            << (done_.mended.empty() ? "nothing was mended" : done_.mended.front());
-    }
-
-    static bool told(const std::vector<std::string>& texts, std::string_view text) {
-        return std::ranges::any_of(texts, [&](const auto& one) { return one.contains(text); });
-    }
-
-    static std::vector<std::string> ids(const FsProvider::State& state) {
-        std::vector<std::string> found;
-        for (const auto& instance : state.instances) {
-            found.push_back(instance.id);
-        }
-        return found;
-    }
-
-    SimFiles disk_;
-    Segments::Sizes sizes_;
-    std::uint64_t pack_bytes_ = 1U << 30U;
-    FsProvider::State state_; // when it crashed
-    std::string older_;
-    std::string newer_;
-    Repair done_;
-};
 
 // ---- Checkpoints
 
@@ -196,118 +78,121 @@ TEST_F(RepairTest, AnOlderCheckpointIsNotUsedWhereTheJournalEndsBeforeTheNewer) 
     EXPECT_FALSE(done_.lost.empty());
 }
 
-// ---- Packs
+// ---- Names that were exchanged, and what nothing else tells of
 
-class RepairPacksTest : public RepairTest {
+// Several small segments behind a checkpoint.
+class RepairJournalTest : public RepairTest {
  protected:
-    // A pack of six, one of them deleted since.
-    RepairPacksTest() {
-        sizes_ = {.first = 1U << 14U, .largest = 1U << 14U}; // the first ones go
-        pack_bytes_ = 115'000; // six histories are more, five are less
+    RepairJournalTest() {
+        sizes_ = {.first = 1U << 14U, .largest = 1U << 14U};
         auto store = open("/store");
-        for (int number = 0; number < 6; ++number) {
-            finish_instance(
-                *store, "a" + std::to_string(number), std::nullopt, std::string(20'000, 'x'));
-        }
-        keep_house(*store);
-        EXPECT_TRUE(store->delete_instance("a1", false));
+        start_some(*store, "a");
         EXPECT_TRUE(store->make_checkpoint());
-        pack_ = files_in("/store/packs/").front();
+        for (const std::string more : {"b", "c", "d", "e"}) {
+            start_some(*store, more);
+        }
         crash(std::move(store));
+        segments_ = files_in("/store/journal/");
     }
 
-    std::string pack_;
+    void exchange(const std::string& one, const std::string& other) {
+        move(one, "/aside");
+        move(other, one);
+        move("/aside", other);
+    }
+
+    void expect_refused() {
+        const auto found = verify(disk_, "/store", repaired_at);
+        ASSERT_TRUE(found) << found.error().text();
+        EXPECT_FALSE(found->clean());
+        const auto before = disk_.paths();
+        const auto opened = FsProvider::open("/store",
+                                             {.clock = std::make_shared<ManualClock>()},
+                                             {.files = &disk_, .threads = false});
+        ASSERT_FALSE(opened);
+        EXPECT_EQ(opened.error().code, ErrorCode::corrupt) << opened.error().text();
+        EXPECT_EQ(disk_.paths(), before);
+    }
+
+    std::vector<std::string> segments_;
 };
 
-TEST_F(RepairPacksTest, ARenamedPackIsFoundByWhatItSays) {
-    move(pack_, pack_path("/store/packs", 7));
+TEST_F(RepairJournalTest, ExchangedSegmentsAreRefusedAndTakenInTheOrderOfTheirRecords) {
+    ASSERT_GE(segments_.size(), 4U);
+    const auto healthy = segments_;
+    for (std::size_t one = 0; one + 1 < healthy.size(); ++one) {
+        for (std::size_t other = one + 1; other < healthy.size(); ++other) {
+            if (disk_.content(healthy[other]).find_first_not_of('\0') == std::string::npos) {
+                continue; // a spare: that is a gap
+            }
+            exchange(healthy[one], healthy[other]);
 
-    expect_everything("is the pack 1 that the checkpoint names");
+            expect_refused();
+            const auto repaired_to = "/new" + std::to_string(disk_.calls());
+            const auto done = repair(disk_, "/store", repaired_to, repaired_at);
+            ASSERT_TRUE(done) << done.error().text();
+            EXPECT_TRUE(done->lost.empty()) << done->lost.front();
+            EXPECT_TRUE(told(done->mended, "in the order of their records"));
+            auto state = open(repaired_to)->state();
+            state.lsn = 0;
+            EXPECT_EQ(state, state_);
+            exchange(healthy[one], healthy[other]);
+        }
+    }
 }
 
-TEST_F(RepairPacksTest, ARenamedPackIsFoundWhereItsNameHasMoreDigits) {
-    move(pack_, pack_path("/store/packs", 1234));
-
-    expect_everything("is the pack 1 that the checkpoint names");
-}
-
-TEST_F(RepairPacksTest, APackThatIsGoneIsToldOnce) {
-    ASSERT_TRUE(disk_.remove(pack_));
+TEST_F(RepairJournalTest, ASegmentUnderTheNumberOfAnEarlierOneIsTakenWhereItsRecordsBelong) {
+    move(segments_[segments_.size() - 2], "/store/journal/0000000000001.log");
 
     (void)repaired();
 
-    EXPECT_EQ(done_.lost, std::vector<std::string>{pack_ + ": all of its 5 instances"});
+    EXPECT_FALSE(told(done_.lost, "nowhere in the journal"));
+    EXPECT_FALSE(told(done_.lost, "there twice"));
 }
 
-TEST_F(RepairPacksTest, ALineThatIsThereTwiceCostsNoOther) {
-    auto content = disk_.content(pack_);
-    const auto line_after = [&](std::size_t at) { return content.find('\n', at) + 1; };
-    const auto begin = line_after(line_after(line_after(0))); // behind a0 and a1
-    const auto end = line_after(begin);
-    ASSERT_TRUE(content.substr(begin, end - begin).contains("\"id\":\"a2\""));
-    disk_.overwrite(pack_, content.insert(end, content.substr(begin, end - begin)));
-
-    expect_everything("has lines twice");
-}
-
-// Packs without the checkpoint that names them: what the journal tells of their instances again is
-// nothing that was lost.
-TEST_F(RepairTest, RecordsOfInstancesInAPackAreNotLostWithTheCheckpoint) {
-    sizes_ = {.first = 1U << 14U, .largest = 1U << 14U};
-    pack_bytes_ = 20'000;
-    auto store = open("/store");
-    const auto finish_some = [&](const std::string& prefix) {
-        for (int number = 0; number < 6; ++number) {
-            finish_instance(
-                *store, prefix + std::to_string(number), std::nullopt, std::string(4'000, 'x'));
-        }
-    };
-    finish_some("a");
-    keep_house(*store);
-    ASSERT_TRUE(store->make_checkpoint());
-    finish_some("b");
-    keep_house(*store);
-    start(*store, "live");
-    crash(std::move(store));
-    for (const auto& path : files_in("/store/checkpoint/")) {
-        ASSERT_TRUE(disk_.remove(path));
-    }
+// The index and the data of a pack have one order. Which of them was changed nobody knows.
+TEST_F(RepairJournalTest, AnInstanceWhoseLineIsGoneFromTheCheckpointIsMissed) {
+    const auto path = only_checkpoint();
+    auto content = disk_.content(path);
+    const auto named = content.rfind('\n', content.find("\"id\":\"a3\"")) + 1;
+    content.erase(named, content.find('\n', named) + 1 - named);
+    disk_.overwrite(path, content);
 
     const auto state = repaired();
 
-    EXPECT_EQ(ids(state), ids(state_));
-    EXPECT_FALSE(told(done_.lost, "record "));
+    EXPECT_TRUE(told(done_.lost, "what it said of 1 of its instances"));
+    EXPECT_EQ(ids(state).size(), ids(state_).size() - 1);
+}
+
+// A message to an instance that has ended is dropped by a turn that records nothing.
+TEST_F(RepairTest, ATurnWithoutEventsMakesNoExecutionOfAnInstanceThatWasLost) {
+    auto store = open("/store");
+    finish_instance(*store, "ended");
+    ASSERT_TRUE(store->make_checkpoint());
+    ASSERT_TRUE(store->enqueue_for_orchestrator(
+        work::ExternalRaised{.instance = "ended", .name = "late", .data = "1"}, std::nullopt));
+    const auto turn =
+        store->fetch_orchestration_item({.lock_timeout = std::chrono::seconds{30}}).value();
+    ASSERT_TRUE(turn);
+    TurnCommit nothing;
+    nothing.lock_token = turn->lock_token;
+    ASSERT_TRUE(store->ack_orchestration_item(nothing));
+    crash(std::move(store));
+    const auto path = only_checkpoint();
+    auto content = disk_.content(path);
+    const auto line = content.rfind('\n', content.find("\"id\":\"ended\"")) + 1;
+    content[line + 30] = static_cast<char>(content[line + 30] ^ 1);
+    disk_.overwrite(path, content);
+    auto journal = disk_.content(files_in("/store/journal/").front());
+    journal[40] = static_cast<char>(journal[40] ^ 1); // so that it has not everything itself
+    disk_.overwrite(files_in("/store/journal/").front(), journal);
+
+    const auto state = repaired();
+
+    EXPECT_FALSE(done_.lost.empty());
     for (const auto& instance : state.instances) {
-        EXPECT_EQ(instance.messages.size(), instance.id == "live" ? 1U : 0U) << instance.id;
+        EXPECT_TRUE(instance.executions.empty()) << instance.id;
     }
-}
-
-// A turn that a pack has may have started others.
-TEST_F(RepairTest, WhatAPackedInstanceSentToOthersIsTakenFromTheJournal) {
-    sizes_ = {.first = 1U << 14U, .largest = 1U << 14U};
-    pack_bytes_ = 10'000;
-    auto store = open("/store");
-    finish_instance(*store, "a", std::nullopt, std::string(12'000, 'x'));
-    keep_house(*store);
-    ASSERT_TRUE(store->make_checkpoint());
-    finish_instance(*store, "filler", std::nullopt, std::string(12'000, 'x'));
-    ASSERT_TRUE(store->make_checkpoint());
-    finish_instance(
-        *store,
-        "parent",
-        std::nullopt,
-        std::string(12'000, 'x'),
-        {work::StartOrchestration{.instance = "child", .orchestration = "Order", .input = "{}"}});
-    keep_house(*store);
-    crash(std::move(store));
-    for (const auto& path : files_in("/store/checkpoint/")) {
-        ASSERT_TRUE(disk_.remove(path));
-    }
-
-    const auto state = repaired();
-
-    EXPECT_EQ(ids(state), ids(state_));
-    EXPECT_EQ(std::ranges::count(ids(state), "child"), 1);
 }
 
 } // namespace
