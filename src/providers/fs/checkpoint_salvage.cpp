@@ -56,7 +56,9 @@ class CheckpointSalvor {
             found_.unread.push_back(files.error().message);
             return {};
         }
-        const auto newest = std::ranges::max_element(*files, {}, &CheckpointFile::lsn);
+        const auto journal = records();
+        const auto newest = std::ranges::max_element(
+            *files, {}, [&](const CheckpointFile& file) { return rank_of(file, journal); });
         if (newest != files->end()) {
             begun_.after = found_.checkpoint = newest->lsn();
             read_checkpoint_lines(newest->path);
@@ -65,7 +67,7 @@ class CheckpointSalvor {
         // What an undamaged checkpoint does not name is left over from a crash. So is what was
         // packed before the first one, as long as the journal has all that it came from.
         const bool whole = found_.complete() && lost_of_packs_.empty();
-        if (begun_.after != 0 ? !whole : first_record() != 1) {
+        if (begun_.after != 0 ? !whole : journal.first != 1) {
             begun_.dateless = !rest_;
             for_each_unnamed_pack([&](std::uint64_t number, const std::string& path) {
                 take_unnamed_pack(number, path);
@@ -81,24 +83,8 @@ class CheckpointSalvor {
     }
 
  private:
-    // nullopt: it could not be read, which is noted.
-    std::optional<std::string> read(const std::string& path) {
-        auto content = read_file(files_, path);
-        if (!content) {
-            found_.unread.push_back(content.error().text);
-            return std::nullopt;
-        }
-        return *std::move(content);
-    }
-
-    void
-    lose(const std::string& path, std::uint64_t offset, std::string_view bytes, std::string what) {
-        found_.remains.push_back(
-            {.path = path, .offset = offset, .bytes = std::string{bytes}, .what = std::move(what)});
-    }
-
     void read_checkpoint_lines(const std::string& path) {
-        const auto content = read(path);
+        const auto content = found_.read(files_, path);
         if (!content) {
             return;
         }
@@ -116,11 +102,11 @@ class CheckpointSalvor {
                          },
                      .damaged =
                          [&](std::string_view bytes, std::uint64_t offset) {
-                             lose(path, offset, bytes, "no whole line of a checkpoint");
+                             found_.lose(path, offset, bytes, "no whole line of a checkpoint");
                          }});
         begun_.in_journal = frame.in_journal;
         if (!frame.ended) {
-            lose(path, content->size(), {}, "the end of the checkpoint is missing");
+            found_.lose(path, content->size(), {}, "the end of the checkpoint is missing");
             return;
         }
         const auto miss = [&](std::uint64_t had, std::uint64_t seen, std::string_view of_what) {
@@ -133,18 +119,27 @@ class CheckpointSalvor {
         miss(frame.packs.value_or(0), named_.size() + gone_.size(), "packs");
     }
 
-    // The number of the first record that can be read; 0: there is none.
-    Lsn first_record() {
-        Lsn first = 0;
+    // Of the whole journal; 0: it has none that can be read.
+    LsnRange records() {
+        LsnRange all;
         const auto entries = files_.list(layout_.journal()).value_or(std::vector<DirectoryEntry>{});
-        for (const auto& entry : entries) { // sorted by name: by number
-            if (first != 0 || segment_number(entry.name) == 0) {
+        for (const auto& entry : entries) {
+            if (segment_number(entry.name) == 0) {
                 continue;
             }
-            first = first_record_in(
-                read_file(files_, layout_.journal() + "/" + entry.name).value_or(""));
+            const auto here =
+                records_in(read_file(files_, layout_.journal() + "/" + entry.name).value_or(""));
+            if (here.first != 0) {
+                all.first = all.first == 0 ? here.first : std::min(all.first, here.first);
+                all.last = std::max(all.last, here.last);
+            }
         }
-        return first;
+        return all;
+    }
+
+    // A name alone does not make one the newest: an empty file would hide the whole journal.
+    static Lsn rank_of(const CheckpointFile& file, const LsnRange& records) {
+        return file.said || file.named <= records.last ? file.lsn() : 0;
     }
 
     void take_line(const std::string& path,
@@ -153,7 +148,7 @@ class CheckpointSalvor {
                    std::size_t line) {
         if (is_pack_record(json)) {
             const auto record = decode_pack_record(json);
-            record ? take_pack(*record) : lose(path, offset, json, record.error().message);
+            record ? take_pack(*record) : found_.lose(path, offset, json, record.error().message);
             return;
         }
         if (auto image = decode_image(json)) {
@@ -166,7 +161,7 @@ class CheckpointSalvor {
             rest_ = *std::move(rest);
             return;
         }
-        lose(path, offset, json, decode_image(json).error().message);
+        found_.lose(path, offset, json, decode_image(json).error().message);
     }
 
     void take_image(const std::string& path,
@@ -174,7 +169,7 @@ class CheckpointSalvor {
                     std::string_view json,
                     ledger::InstanceImage image) {
         if (found_.archive->holds(image.id) || !ids_.insert(image.id).second) {
-            lose(path, offset, json, "a second instance \"" + image.id + "\"");
+            found_.lose(path, offset, json, "a second instance \"" + image.id + "\"");
         } else {
             cover(covering_, image);
             images_.push_back(std::move(image));
@@ -218,7 +213,7 @@ class CheckpointSalvor {
 
     // Only what is nowhere else. What has changed since the checkpoint is in the journal.
     void take_unnamed_pack(std::uint64_t number, const std::string& path) {
-        const auto content = read(path);
+        const auto content = found_.read(files_, path);
         if (!content) {
             return;
         }

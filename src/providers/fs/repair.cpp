@@ -156,6 +156,10 @@ class Repairer {
         }
         const auto first = found->front().path;
         std::ranges::sort(*found, std::greater{}, &CheckpointFile::lsn);
+        Lsn highest = 0; // that a whole first line tells of; a name alone is only mentioned
+        for (const auto& file : *found) {
+            highest = std::max(highest, file.said.value_or(0));
+        }
         std::vector<std::optional<CheckpointFile>> others{found->begin(), found->end()};
         others.emplace_back(std::nullopt);
         for (const auto& other : others) {
@@ -163,7 +167,7 @@ class Repairer {
                 continue; // that one does not
             }
             auto loaded = load_store_from(files_, old_.path, now_, other);
-            if (loaded && loaded->end.last >= found->front().lsn() &&
+            if (loaded && loaded->end.last >= highest &&
                 check_packs(files_, old_.path, loaded->packs)) {
                 result_.mended.push_back(
                     (why ? why->message : "a pack of the newest checkpoint is damaged") + "; " +
@@ -171,6 +175,15 @@ class Repairer {
                                  std::to_string(other->lsn()) + ", and the journal have"
                            : "the journal has") +
                     " everything");
+                for (const auto& file : *found) {
+                    if (!file.said && file.named > loaded->end.last) {
+                        result_.lost.push_back(
+                            file.path +
+                            ": its first line is damaged; if its name is right, it had "
+                            "what came after record " +
+                            std::to_string(loaded->end.last) + ", where the journal ends");
+                    }
+                }
                 return *std::move(loaded);
             }
             if (!loaded && other && other->path == first) {

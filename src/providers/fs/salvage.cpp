@@ -38,22 +38,6 @@ class Salvor {
     }
 
  private:
-    // nullopt: it could not be read, which is noted.
-    std::optional<std::string> read(const std::string& path) {
-        auto content = read_file(files_, path);
-        if (!content) {
-            found_.unread.push_back(content.error().text);
-            return std::nullopt;
-        }
-        return *std::move(content);
-    }
-
-    void
-    lose(const std::string& path, std::uint64_t offset, std::string_view bytes, std::string what) {
-        found_.remains.push_back(
-            {.path = path, .offset = offset, .bytes = std::string{bytes}, .what = std::move(what)});
-    }
-
     // ---- The journal
 
     struct SegmentFile {
@@ -77,7 +61,7 @@ class Salvor {
             }
         }
         for (const auto& segment : in_order(segments)) {
-            if (const auto content = read(segment.path)) {
+            if (const auto content = found_.read(files_, segment.path)) {
                 take_segment(segment.path, *content);
             }
         }
@@ -91,7 +75,7 @@ class Salvor {
     std::vector<SegmentFile> in_order(std::vector<SegmentFile>& segments) {
         Lsn place = 0;
         for (auto& segment : segments) {
-            segment.first = first_record_in(read_file(files_, segment.path).value_or(""));
+            segment.first = records_in(read_file(files_, segment.path).value_or("")).first;
             place = segment.first != 0 ? segment.first : place;
             segment.place = place;
         }
@@ -150,7 +134,7 @@ class Salvor {
     void take_record(const std::string& path, std::uint64_t offset, std::string_view json) {
         const auto lsn = lsn_of(json);
         if (!lsn) {
-            lose(path, offset, json, "a line without the number of a record");
+            found_.lose(path, offset, json, "a line without the number of a record");
             return;
         }
         settle_remains(*lsn);
@@ -159,7 +143,7 @@ class Salvor {
             return; // the checkpoint has it
         }
         if (*lsn <= found_.last) {
-            lose(path, offset, json, "record " + std::to_string(*lsn) + " is there twice");
+            found_.lose(path, offset, json, "record " + std::to_string(*lsn) + " is there twice");
             return;
         }
         if (*lsn > found_.last + 1) {
@@ -171,7 +155,7 @@ class Salvor {
         }
         auto record = decode_record(json);
         if (!record) {
-            lose(path, offset, json, record.error().message);
+            found_.lose(path, offset, json, record.error().message);
             return;
         }
         if (auto rest = overtaken_ ? overtaken_->rest_of(*record) : std::nullopt) {
@@ -238,14 +222,34 @@ std::string Remains::text() const {
            " bytes: " + what;
 }
 
-Lsn first_record_in(std::string_view segment) {
-    Lsn first = 0;
-    scan_frames(
-        segment,
-        {.whole = [&](std::string_view json,
-                      std::uint64_t) { first = first != 0 ? first : lsn_of(json).value_or(0); },
-         .damaged = [](std::string_view, std::uint64_t) {}});
-    return first;
+std::optional<std::string> Salvaged::read(Files& files, const std::string& path) {
+    auto content = read_file(files, path);
+    if (!content) {
+        unread.push_back(content.error().text);
+        return std::nullopt;
+    }
+    return *std::move(content);
+}
+
+void Salvaged::lose(const std::string& path,
+                    std::uint64_t offset,
+                    std::string_view bytes,
+                    std::string what) {
+    remains.push_back(
+        {.path = path, .offset = offset, .bytes = std::string{bytes}, .what = std::move(what)});
+}
+
+LsnRange records_in(std::string_view segment) {
+    LsnRange found;
+    scan_frames(segment,
+                {.whole =
+                     [&](std::string_view json, std::uint64_t) {
+                         const auto lsn = lsn_of(json).value_or(0);
+                         found.first = found.first == 0 ? lsn : std::min(found.first, lsn);
+                         found.last = std::max(found.last, lsn);
+                     },
+                 .damaged = [](std::string_view, std::uint64_t) {}});
+    return found;
 }
 
 Salvaged salvage(Files& files, const std::string& directory, Instant now) {

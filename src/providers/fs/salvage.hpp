@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,14 +61,18 @@ struct Salvaged {
     std::vector<Unapplied> unapplied;
     std::vector<std::string> mended; // what was not as it should be, and cost nothing
 
+    // nullopt: it could not be read, which is noted.
+    [[nodiscard]] std::optional<std::string> read(Files& files, const std::string& path);
+    void
+    lose(const std::string& path, std::uint64_t offset, std::string_view bytes, std::string what);
     [[nodiscard]] bool complete() const noexcept {
         return remains.empty() && unread.empty() && lost.empty() && missing.empty() &&
                unapplied.empty();
     }
 };
 
-// The number of the first whole record of a segment; 0: it has none.
-[[nodiscard]] Lsn first_record_in(std::string_view segment);
+// The lowest and the highest whole record of a segment; 0: it has none.
+[[nodiscard]] LsnRange records_in(std::string_view segment);
 
 // Changes nothing. There may be nothing to find.
 [[nodiscard]] Salvaged salvage(Files& files, const std::string& directory, Instant now);

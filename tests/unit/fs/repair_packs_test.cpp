@@ -162,11 +162,7 @@ TEST_F(RepairPacksTest, AJournalThatIsGoneIsALossAlsoBesideWhatCanBeMended) {
 }
 
 TEST_F(RepairPacksTest, APackThatACheckpointDoesNotNameAnyMoreIsMissed) {
-    const auto path = only_checkpoint();
-    auto content = disk_.content(path);
-    const auto named = content.rfind('\n', content.find("{\"pack\":1,")) + 1;
-    content.erase(named, content.find('\n', named) + 1 - named);
-    disk_.overwrite(path, content);
+    erase_line(only_checkpoint(), "{\"pack\":1,");
 
     const auto found = verify(disk_, "/store", repaired_at);
     ASSERT_TRUE(found);

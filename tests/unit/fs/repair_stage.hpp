@@ -88,6 +88,12 @@ class RepairTest : public ::testing::Test {
         ASSERT_TRUE(disk_.open(path, OpenMode::write_or_create));
         disk_.overwrite(path, content);
     }
+    // The line of a file that has the text.
+    void erase_line(const std::string& path, std::string_view text) {
+        auto content = disk_.content(path);
+        const auto begin = content.rfind('\n', content.find(text)) + 1;
+        disk_.overwrite(path, content.erase(begin, content.find('\n', begin) + 1 - begin));
+    }
     void cut(const std::string& path) {
         const auto content = disk_.content(path);
         disk_.overwrite(path, content.substr(0, content.size() / 2));

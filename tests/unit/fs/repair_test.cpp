@@ -43,6 +43,17 @@ TEST_F(RepairTest, ACheckpointUnderTheNameOfALaterRecordHidesNoRecords) {
     expect_everything("this is not the checkpoint of record 99999");
 }
 
+// Nothing in it says that the name is true: what came after it may be lost, but no record is
+// hidden.
+TEST_F(RepairTest, AnEmptyFileThatIsNamedLikeALaterCheckpointHidesNothing) {
+    make_two_checkpoints();
+    put(checkpoint_path("/store/checkpoint", 99'999), "");
+
+    EXPECT_EQ(repaired(), state_);
+    EXPECT_EQ(done_.lost.size(), 1U);
+    EXPECT_TRUE(told(done_.lost, "its first line is damaged; if its name is right"));
+}
+
 TEST_F(RepairTest, ACheckpointUnderTheNameOfAnEarlierRecordIsTheOneItSays) {
     make_two_checkpoints();
     ASSERT_TRUE(disk_.remove(older_));
@@ -141,6 +152,15 @@ TEST_F(RepairJournalTest, ExchangedSegmentsAreRefusedAndTakenInTheOrderOfTheirRe
     }
 }
 
+TEST_F(RepairJournalTest, AnEmptyFileThatIsNamedLikeALaterCheckpointDoesNotReplaceADamagedOne) {
+    auto content = disk_.content(only_checkpoint());
+    content.erase(content.size() - 2); // so that none of them opens
+    disk_.overwrite(only_checkpoint(), content);
+    put(checkpoint_path("/store/checkpoint", 99'999), "");
+
+    EXPECT_EQ(ids(repaired()), ids(state_));
+}
+
 TEST_F(RepairJournalTest, ASegmentUnderTheNumberOfAnEarlierOneIsTakenWhereItsRecordsBelong) {
     move(segments_[segments_.size() - 2], "/store/journal/0000000000001.log");
 
@@ -152,11 +172,7 @@ TEST_F(RepairJournalTest, ASegmentUnderTheNumberOfAnEarlierOneIsTakenWhereItsRec
 
 // The index and the data of a pack have one order. Which of them was changed nobody knows.
 TEST_F(RepairJournalTest, AnInstanceWhoseLineIsGoneFromTheCheckpointIsMissed) {
-    const auto path = only_checkpoint();
-    auto content = disk_.content(path);
-    const auto named = content.rfind('\n', content.find("\"id\":\"a3\"")) + 1;
-    content.erase(named, content.find('\n', named) + 1 - named);
-    disk_.overwrite(path, content);
+    erase_line(only_checkpoint(), "\"id\":\"a3\"");
 
     const auto state = repaired();
 
