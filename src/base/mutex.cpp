@@ -53,16 +53,18 @@ void Mutex::sleep() {
         auto calls = calls_.load(std::memory_order_relaxed);
         if (calls == 0) {
             sleep_while(calls_, 0);
-        } else if (calls_.compare_exchange_weak(calls, calls - 1, std::memory_order_relaxed)) {
+        } else if (calls_.compare_exchange_weak(
+                       calls, calls - 1, std::memory_order_acquire, std::memory_order_relaxed)) {
             return;
         }
     }
 }
 
 // The sleeper that this is for is counted no more and waits for the call, so that the mutex still
-// exists. Once it is called, only the word's address is used.
+// exists. Once it is called, only the word's address is used: release and acquire order the last
+// write here before whatever the sleeper does, also before it destroys the mutex.
 void Mutex::wake_sleeper() {
-    calls_.fetch_add(1, std::memory_order_relaxed);
+    calls_.fetch_add(1, std::memory_order_release);
     wake_one(calls_);
 }
 
