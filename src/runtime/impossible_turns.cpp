@@ -146,6 +146,13 @@ void OrchestrationDispatcher::meet_ended(const OrchestrationItem& item, const Hi
         give_back(node_, item, short_delay, false);
         return;
     }
+    if (item.history_after > 0) {
+        // Another runtime ended the execution that this one held a frame of, so the provider sent
+        // no values along, and the next execution begins with those. The frame is gone: the next
+        // fetch gets them.
+        give_back(node_, item, std::nullopt, false);
+        return;
+    }
     run({.item = item, .execution_id = item.execution_id + 1, .history = {}, .start = next}, {});
 }
 

@@ -406,6 +406,32 @@ TEST_P(Threads, TwoRuntimesShareOneStore) {
     }
 }
 
+// The values of an execution go on in the next one, also if one runtime ends the first, begins the
+// second, and another one still holds a frame of the first.
+TEST_P(Threads, ValuesOutliveExecutionsThatTwoRuntimesShare) {
+    constexpr int executions = 40;
+    registry.add(square, [](int n) { return n * n; });
+    registry.add(fan, [](Context ctx, int left) -> Task<int> {
+        const auto seen = ctx.kv().get<int>("seen").value_or(0) + 1;
+        for (int i = 0; i < 5; ++i) {
+            co_await ctx.call(square, i);
+        }
+        ctx.kv().set("seen", seen);
+        if (left > 1) {
+            co_return co_await ctx.continue_as_new(fan, left - 1);
+        }
+        co_return seen;
+    });
+    options.orchestration_threads = 1;
+    options.activity_threads = 1;
+    const auto one = Runtime::start(store, registry, options);
+    const auto two = Runtime::start(store, registry, options);
+
+    const auto run = client.start(fan, executions).value();
+
+    EXPECT_EQ(run.wait(60s).value(), executions);
+}
+
 TEST_P(Threads, BadOptionsAndBadRegistriesAreRefused) {
     EXPECT_THROW(static_cast<void>(Runtime::start(store, registry, {.max_attempts = 0})),
                  std::invalid_argument);
