@@ -56,7 +56,9 @@ void StallProbe::run(const std::stop_token& stop, std::size_t core) {
     if (::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &first) != 0) {
         goes_first_.store(false);
     }
-    constexpr Duration nap{1};
+    // Shorter naps would be a load of their own, which `hello` feels. What a stall took before the
+    // nap was over is not seen, and counts as a pause of the engine.
+    constexpr Duration nap{4};
     while (!stop.stop_requested()) {
         const auto due = watch_.elapsed() + nap;
         sleep_while(never_, 0, nap);
