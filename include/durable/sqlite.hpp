@@ -27,7 +27,8 @@ struct Options {
     Synchronous synchronous = Synchronous::full;
     // How long a message waits for an instance that has not started (P6).
     Timespan unstarted_message_ttl = std::chrono::hours{1};
-    // How long a call waits while other processes hold the file, before it answers unavailable.
+    // How long a transaction waits while other processes hold the file, before its calls answer
+    // unavailable. A call that came meanwhile waits for that, and then for its own.
     Timespan busy_timeout = std::chrono::seconds{10};
     std::string vfs{}; // the SQLite VFS to open the file with; empty: the default one
 };

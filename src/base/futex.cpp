@@ -30,12 +30,20 @@ void sleep_while(FutexWord& word, std::uint32_t value, Duration longest) {
     (void)::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &limit, nullptr, 0);
 }
 
+void sleep_while(FutexWord& word, std::uint32_t value, std::uint32_t bits) {
+    (void)::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, value, nullptr, nullptr, bits);
+}
+
 void wake_one(FutexWord& word) {
     wake(word, 1);
 }
 
 void wake_all(FutexWord& word) {
     wake(word, INT_MAX);
+}
+
+void wake_those(FutexWord& word, std::uint32_t bits) {
+    (void)::syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, nullptr, nullptr, bits);
 }
 
 } // namespace durable

@@ -32,6 +32,14 @@ Result<WorkRow> live_lease(Transaction& tx, const std::string& lock_token) {
     return row;
 }
 
+bool has_older(Transaction& tx, const FetchWork& request) {
+    auto& known = tx.older_work;
+    if (!known || !seek_the_same(*known->first, request)) {
+        known = {&request, first_ready(tx, request).has_value()};
+    }
+    return known->second;
+}
+
 void drop_instance_if_unused(Transaction& tx, std::int64_t instance) {
     if (const auto row = find_instance(tx.db, instance)) {
         drop_if_unused(tx, *row);
@@ -39,6 +47,21 @@ void drop_instance_if_unused(Transaction& tx, std::int64_t instance) {
 }
 
 } // namespace
+
+std::optional<WorkLease>
+take_fresh_work(Transaction& tx, const FetchWork& request, FreshWork& fresh) {
+    if (fresh.unseen && has_older(tx, request)) {
+        return std::nullopt;
+    }
+    auto item = decode_work_item(fresh.work.text);
+    auto* activity = item ? std::get_if<work::ActivityExecute>(&*item) : nullptr;
+    if (activity == nullptr) {
+        return std::nullopt;
+    }
+    fresh.token = new_token('w', fresh.seq, tx.random);
+    fresh.until = add_saturating(tx.now.steady, request.lock_timeout);
+    return WorkLease{.item = std::move(*activity), .lock_token = fresh.token, .attempt_count = 1};
+}
 
 std::optional<WorkLease> fetch_work(Transaction& tx, const FetchWork& request) {
     while (const auto row = first_ready(tx, request)) {

@@ -8,6 +8,10 @@
 
 namespace durable::sqlite {
 
+// One that is about to be queued; nullopt: it is damaged, or something older is ready: it has to be
+// queued and found.
+[[nodiscard]] std::optional<WorkLease>
+take_fresh_work(Transaction& tx, const FetchWork& request, FreshWork& fresh);
 // nullopt: nothing is eligible. P10: damaged items on the way are put aside.
 [[nodiscard]] std::optional<WorkLease> fetch_work(Transaction& tx, const FetchWork& request);
 [[nodiscard]] Result<> finish_work(Transaction& tx,

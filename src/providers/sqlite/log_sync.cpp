@@ -12,16 +12,17 @@ namespace {
 // How many syncs in a row a caller makes at most before it goes on with its own life.
 constexpr int most_syncs = 8;
 
-constexpr std::size_t first_told_by(std::size_t number) {
-    return 2 * (number + 1);
-}
-
 } // namespace
 
-LogSync::LogSync(std::unique_ptr<Connection> observer) : observer_{std::move(observer)} {}
+LogSync::LogSync(std::array<std::unique_ptr<Connection>, lanes> observers) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+        lanes_[lane].observer = std::move(observers[lane]);
+    }
+}
 
 Result<> LogSync::ensure(std::optional<std::uint64_t> version) {
     Waiter self{.version = version};
+    self.ticket.check_in(dormitories_);
     {
         const std::scoped_lock lock{mutex_};
         if (!list(self)) {
@@ -45,26 +46,19 @@ void LogSync::add(std::span<Waiter* const> waiters) {
         }
         call_one_to_sync();
     }
-    for (auto* waiter : done) {
-        waiter->ticket.call(Ticket::Call::done);
-    }
+    tell(done);
 }
 
 Result<> LogSync::finish(Waiter& waiter) {
-    for (;;) {
+    while (!waiter.ticket.is_done()) {
         std::unique_lock lock{mutex_};
         waiter.occupied = false;
-        if (waiter.listed && !syncing_) {
-            sync(lock, waiter);
+        if (auto* lane = waiter.listed ? free_lane() : nullptr) {
+            sync(lock, *lane, waiter);
             break;
         }
         lock.unlock();
-        if (waiter.ticket.wait() == Ticket::Call::done) {
-            if (waiter.round) {
-                tell_two(*waiter.round, first_told_by(waiter.number));
-            }
-            break;
-        }
+        (void)waiter.ticket.wait();
     }
     if (waiter.error) {
         return std::unexpected{*std::move(waiter.error)};
@@ -80,41 +74,47 @@ bool LogSync::list(Waiter& waiter) {
     if (waiter.version && *waiter.version <= synced_) {
         return false;
     }
-    if (syncing_ && waiter.version && *waiter.version <= round_covers_) {
-        served_.push_back(&waiter);
-        return true;
+    for (auto& lane : lanes_) {
+        if (lane.syncing && waiter.version && *waiter.version <= lane.covers) {
+            lane.served.push_back(&waiter);
+            return true;
+        }
     }
-    waiter.listed = true; // a round that is under way may have begun too early for it
+    waiter.listed = true; // those under way may have begun too early for it
     next_.push_back(&waiter);
     return true;
 }
 
+LogSync::Lane* LogSync::free_lane() {
+    const auto lane = std::ranges::find(lanes_, false, &Lane::syncing);
+    return lane == lanes_.end() ? nullptr : lane;
+}
+
+// Whoever syncs looks for those who came meanwhile: only if nobody does, one has to be woken.
 void LogSync::call_one_to_sync() {
-    if (syncing_ || called_) {
+    if (called_ || std::ranges::find(lanes_, true, &Lane::syncing) != lanes_.end()) {
         return;
     }
     const auto idle = std::ranges::find(next_, false, &Waiter::occupied);
     if (idle != next_.end()) {
         called_ = true;
-        (*idle)->ticket.call(Ticket::Call::lead);
+        (*idle)->ticket.call_to_lead();
     }
 }
 
 // Goes on while others wait: calling one of them would leave the disk idle for that long.
-void LogSync::sync(std::unique_lock<std::mutex>& lock, const Waiter& self) {
-    syncing_ = true;
+void LogSync::sync(std::unique_lock<std::mutex>& lock, Lane& lane, const Waiter& self) {
+    lane.syncing = true;
     for (int rounds = 1;; ++rounds) {
-        auto served = sync_once(lock);
+        auto served = sync_once(lock, lane);
         std::erase(served, &self);
-        // Last, where nobody is left to be woken: it does something else first.
-        std::ranges::partition(served, [](const Waiter* waiter) { return !waiter->occupied; });
         const auto goes_on = !next_.empty() && rounds < most_syncs;
         if (!goes_on) {
-            syncing_ = false;
+            lane.syncing = false;
             call_one_to_sync();
         }
         lock.unlock();
-        tell(std::move(served));
+        tell(served);
         if (!goes_on) {
             return;
         }
@@ -122,46 +122,42 @@ void LogSync::sync(std::unique_lock<std::mutex>& lock, const Waiter& self) {
     }
 }
 
-std::vector<LogSync::Waiter*> LogSync::sync_once(std::unique_lock<std::mutex>& lock) {
+std::vector<LogSync::Waiter*> LogSync::sync_once(std::unique_lock<std::mutex>& lock, Lane& lane) {
     called_ = false; // whoever was is served
-    served_.swap(next_);
-    for (auto* waiter : served_) {
+    lane.served.swap(next_);
+    for (auto* waiter : lane.served) {
         waiter->listed = false;
     }
     // What is committed from here on may or may not be in this sync. What another process has
     // committed is in it, too, under a version that this one may not know: whoever asks for that
     // waits for the end of a round that began later.
-    round_covers_ = committed_;
+    lane.covers = committed_;
+    auto& observer = *lane.observer; // nobody else's, as long as it syncs
     lock.unlock();
-    observer_->sync_log();
+    observer.sync_log();
     // Afterwards: then what is told was synced in the file that has the name.
-    if (!observer_->failed() && observer_->file_is_gone()) {
-        observer_->set_error(file_is_gone(observer_->path()));
+    if (!observer.failed() && observer.file_is_gone()) {
+        observer.set_error(file_is_gone(observer.path()));
     }
     lock.lock();
-    return end_round();
+    return end_round(lane);
 }
 
-// Two of them, each of whom wakes two more: all cores wake, and the disk need not wait for that.
-void LogSync::tell(std::vector<Waiter*> served) {
-    const auto round = std::make_shared<const std::vector<Waiter*>>(std::move(served));
-    for (std::size_t number = 0; first_told_by(number) < round->size(); ++number) {
-        (*round)[number]->round = round;
-        (*round)[number]->number = number;
+void LogSync::tell(const std::vector<Waiter*>& served) {
+    Sleepers sleepers;
+    for (auto* waiter : served) {
+        waiter->ticket.call_done(sleepers);
     }
-    tell_two(*round, 0);
+    sleepers.wake();
 }
 
-void LogSync::tell_two(const std::vector<Waiter*>& round, std::size_t first) {
-    for (auto number = first; number < std::min(first + 2, round.size()); ++number) {
-        round[number]->ticket.call(Ticket::Call::done);
+std::vector<LogSync::Waiter*> LogSync::end_round(Lane& lane) {
+    auto served = std::exchange(lane.served, {});
+    auto error = lane.observer->take_error();
+    if (!broken_) {
+        broken_ = std::move(error);
     }
-}
-
-std::vector<LogSync::Waiter*> LogSync::end_round() {
-    auto served = std::exchange(served_, {});
-    broken_ = observer_->take_error();
-    if (broken_) {
+    if (broken_) { // by whichever of them: nobody knows what the disk holds
         served.insert(served.end(), next_.begin(), next_.end());
         next_.clear();
         for (auto* waiter : served) {
@@ -170,7 +166,7 @@ std::vector<LogSync::Waiter*> LogSync::end_round() {
         }
         return served;
     }
-    synced_ = std::max(synced_, round_covers_);
+    synced_ = std::max(synced_, lane.covers);
     for (const auto* waiter : served) { // another process's may be unknown so far
         synced_ = std::max(synced_, waiter->version.value_or(0));
     }

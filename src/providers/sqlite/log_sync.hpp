@@ -7,7 +7,9 @@
 //
 // One sync serves all who asked before it began, and one of those makes it: whoever comes while
 // nobody does. It makes the next ones as well, up to a number; then one of those who wait is woken
-// for that. The others sleep until theirs is over, and wake each other.
+// for that. The others sleep until theirs is over. Whoever comes too late for a sync that is under
+// way, and is awake, makes a second one beside it, which takes the disk hardly longer: it has to
+// wait neither for the end of the first one nor to be woken.
 
 #pragma once
 
@@ -16,7 +18,9 @@
 
 #include <durable/result.hpp>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -36,13 +40,13 @@ class LogSync {
         std::optional<Error> error{};
         Ticket ticket{};
         bool listed = false; // by LogSync: no round serves it yet
-        // By LogSync, of those whose owner wakes others of the same round.
-        std::shared_ptr<const std::vector<Waiter*>> round{};
-        std::size_t number = 0;
     };
 
-    // A connection that only looks.
-    explicit LogSync(std::unique_ptr<Connection> observer);
+    // How many syncs are made at the same time.
+    static constexpr std::size_t lanes = 2;
+    // Connections that only look. Each has opened the log's file for itself: of an error while the
+    // system writes, everybody who has is told once.
+    explicit LogSync(std::array<std::unique_ptr<Connection>, lanes> observers);
 
     // The version of a commit of this process, before those who made it wait.
     void note_commit(std::uint64_t version) noexcept { committed_ = version; }
@@ -57,26 +61,33 @@ class LogSync {
     [[nodiscard]] Result<> finish(Waiter& waiter);
 
  private:
+    struct Lane {
+        std::unique_ptr<Connection> observer; // used by whoever syncs
+        bool syncing = false;
+        std::vector<Waiter*> served{}; // by the sync under way
+        std::uint64_t covers = 0;      // the version that it will sync; 0: unknown
+    };
+
     // False: it need not wait.
     [[nodiscard]] bool list(Waiter& waiter);
+    [[nodiscard]] Lane* free_lane();
     void call_one_to_sync();
-    void sync(std::unique_lock<std::mutex>& lock, const Waiter& self); // returns without the lock
-    [[nodiscard]] std::vector<Waiter*> sync_once(std::unique_lock<std::mutex>& lock);
-    static void tell(std::vector<Waiter*> served);
-    static void tell_two(const std::vector<Waiter*>& round, std::size_t first);
+    // Returns without the lock.
+    void sync(std::unique_lock<std::mutex>& lock, Lane& lane, const Waiter& self);
+    [[nodiscard]] std::vector<Waiter*> sync_once(std::unique_lock<std::mutex>& lock, Lane& lane);
+    static void tell(const std::vector<Waiter*>& served);
     // Those who need not wait any more.
-    [[nodiscard]] std::vector<Waiter*> end_round();
+    [[nodiscard]] std::vector<Waiter*> end_round(Lane& lane);
 
-    const std::unique_ptr<Connection> observer_; // used by whoever syncs: one at most
     std::atomic<std::uint64_t> committed_ = 0;
 
-    std::mutex mutex_;            // guards what follows
-    std::vector<Waiter*> served_; // by the round under way
-    std::vector<Waiter*> next_;   // by the one after it
-    bool syncing_ = false;
-    bool called_ = false;            // one of the next, to sync
-    std::uint64_t round_covers_ = 0; // the version that the round under way will sync; 0: unknown
-    std::uint64_t synced_ = 0;       // the highest version on the disk
+    Dormitories dormitories_;
+
+    std::mutex mutex_; // guards what follows
+    std::array<Lane, lanes> lanes_;
+    std::vector<Waiter*> next_; // no sync serves them yet
+    bool called_ = false;       // one of the next, to sync
+    std::uint64_t synced_ = 0;  // the highest version on the disk
     std::optional<Error> broken_;
 };
 

@@ -74,6 +74,7 @@ void discard(Transaction& tx, const InstanceRow& row, DeleteInstanceResult& resu
     result.events_deleted += events;
     tx.counters.executions -= executions;
     tx.counters.events -= events;
+    tx.arrivals.sort(tx.db, row.id);
     result.queue_messages_deleted +=
         remove(tx, "DELETE FROM messages WHERE instance = ?1", row.id) +
         static_cast<std::uint64_t>(

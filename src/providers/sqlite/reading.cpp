@@ -313,7 +313,7 @@ QueueDepths queue_depths(Connection& db, ledger::Moment now) {
         return static_cast<std::uint64_t>(find_integer(db, sql).value_or(0));
     };
     return {.orchestrator_queue =
-                count("SELECT count(*) FROM messages") -
+                count("SELECT count(*) FROM messages") + count("SELECT count(*) FROM arrivals") -
                 count("SELECT count(*) FROM instances i JOIN messages m ON m.instance = i.id"
                       " AND m.state = 1 AND m.lease = i.lease WHERE i.place = 3"),
             .worker_queue = count("SELECT count(*) FROM work") -

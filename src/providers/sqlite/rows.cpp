@@ -92,11 +92,15 @@ InstanceRow new_instance(Transaction& tx, std::string_view instance) {
 
 void insert_instance(Connection& db, const InstanceRow& row) {
     run(db,
-        "INSERT INTO instances (id, instance_id, place, head_seq) VALUES (?1, ?2, ?3, ?4)",
+        "INSERT INTO instances (id, instance_id, place, head_seq, token, lease, until)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         row.id,
         row.instance_id,
         row.place,
-        row.head_seq);
+        row.head_seq,
+        row.token,
+        row.lease,
+        row.until);
 }
 
 void save_place(Connection& db, const InstanceRow& row) {

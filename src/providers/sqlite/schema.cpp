@@ -244,7 +244,52 @@ SELECT 'worker', w.seq, i.instance_id,
 FROM work w JOIN instances i ON i.id = w.instance CROSS JOIN clock c;
 )sql";
 
-constexpr const char* all_versions[] = {version_1, version_2};
+// Version 3: messages for instances that have some already are put down in the order they come, and
+// sorted later (turn_queue.hpp).
+constexpr const char* version_3 = R"sql(
+CREATE TABLE arrivals (
+    seq INTEGER PRIMARY KEY,
+    instance INTEGER NOT NULL,
+    visible_at INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    item TEXT NOT NULL
+);
+DROP VIEW durable_pending;
+CREATE VIEW durable_pending AS
+WITH clock AS (
+    SELECT wall_offset, (julianday('now') - 2440587.5) * 86400000.0 - wall_offset AS now FROM store
+), all_messages AS (
+    SELECT seq, instance, state, visible_at, attempts, lease, item FROM messages
+    UNION ALL
+    SELECT seq, instance, 1, visible_at, 0, NULL, item FROM arrivals
+)
+SELECT 'orchestrator' AS queue, m.seq, i.instance_id,
+       CASE WHEN m.state = 0 THEN 'delayed'
+            WHEN m.state = 2 THEN 'waits for a start'
+            WHEN i.place = 2 THEN 'delayed'
+            WHEN i.place = 3 AND m.lease = i.lease
+                THEN CASE WHEN i.until > c.now THEN 'running' ELSE 'lease over' END
+            ELSE 'ready' END AS state,
+       strftime('%Y-%m-%d %H:%M:%f',
+                CASE WHEN m.state = 1 AND i.place = 2 THEN max(m.visible_at, i.hidden_until_at)
+                     ELSE m.visible_at END / 1000.0, 'unixepoch') AS visible,
+       m.attempts, NULL AS tag, NULL AS session, m.item,
+       CASE WHEN m.state = 1 AND i.place = 3 AND m.lease = i.lease
+            THEN strftime('%Y-%m-%d %H:%M:%f', (i.until + c.wall_offset) / 1000.0, 'unixepoch')
+            END AS leased_until
+FROM all_messages m JOIN instances i ON i.id = m.instance CROSS JOIN clock c
+UNION ALL
+SELECT 'worker', w.seq, i.instance_id,
+       CASE w.state WHEN 0 THEN 'delayed' WHEN 1 THEN 'ready'
+                    ELSE CASE WHEN w.until > c.now THEN 'running' ELSE 'lease over' END END,
+       strftime('%Y-%m-%d %H:%M:%f', w.visible_at / 1000.0, 'unixepoch'),
+       w.attempts, w.tag, w.session, w.item,
+       CASE WHEN w.state = 2
+            THEN strftime('%Y-%m-%d %H:%M:%f', (w.until + c.wall_offset) / 1000.0, 'unixepoch') END
+FROM work w JOIN instances i ON i.id = w.instance CROSS JOIN clock c;
+)sql";
+
+constexpr const char* all_versions[] = {version_1, version_2, version_3};
 
 std::unexpected<Error> refuse(const Connection& db, ErrorCode code, const std::string& why) {
     return fail(code, db.path() + ": " + why);

@@ -9,6 +9,7 @@
 #include "providers/sqlite/parker.hpp"
 #include "providers/sqlite/transaction.hpp"
 
+#include <durable/provider.hpp>
 #include <durable/time.hpp>
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace durable::sqlite {
@@ -31,8 +34,10 @@ enum class Seeking : std::uint8_t {
 
 struct SeekerState {
     Seeking seeking = Seeking::looking;
-    bool called = false;    // there is something to look for
-    SteadyInstant wakes_at; // by itself, while asleep
+    bool was_called = false; // and has looked for it
+    bool called = false;     // there is something to look for, and it has not looked since
+    bool stands_by = false;  // its look is a part of the transaction under way, and still to come
+    SteadyInstant wakes_at;  // by itself, while asleep
     std::unique_ptr<Parker> parker;
     // Gets something for it, inside a transaction of another thread.
     std::function<bool(Transaction&)> take;
@@ -40,7 +45,11 @@ struct SeekerState {
 
 template <class Request>
 struct Seeker : SeekerState {
+    using Fresh = std::conditional_t<std::is_same_v<Request, FetchWork>, FreshWork, FreshTurn>;
+
     const Request* request = nullptr;
+    // The same with something that is not queued yet.
+    std::function<bool(Transaction&, Fresh&)> take_fresh;
 };
 
 // All of it belongs to the mutex of Waiting.
@@ -51,22 +60,38 @@ class Seekers {
     void remove(Seeker<Request>& seeker) { std::erase(seekers_, &seeker); }
     [[nodiscard]] bool empty() const noexcept { return seekers_.empty(); }
 
-    // The sleeper that `suits(request)` accepts and that would sleep longest, nullptr: there is
-    // none. So the one that covers what falls due is the last to go.
+    // Whether there is nothing that the request could get: who may take the same sleeps, has been
+    // handed nothing, and was not called to look; and nothing is due.
+    [[nodiscard]] bool in_vain(const Request& request, SteadyInstant now) const {
+        return !is_due(now) && std::ranges::any_of(seekers_, [&](const auto* seeker) {
+            return seeker->seeking == Seeking::asleep && !seeker->called &&
+                   !seeker->request->stop.stop_requested() &&
+                   seek_the_same(*seeker->request, request);
+        });
+    }
+
+    // Who `suits(request)` accepts and would get nothing otherwise; nullptr: nobody. Of those who
+    // stand by the first, else the sleeper that would sleep longest: so the one that covers what
+    // falls due is the last to go.
     template <class Suits>
     [[nodiscard]] Seeker<Request>* claim(Suits&& suits) {
-        Seeker<Request>* best = nullptr;
         for (auto* seeker : seekers_) {
-            if (seeker->seeking == Seeking::asleep && !seeker->called &&
-                (best == nullptr || seeker->wakes_at >= best->wakes_at) &&
-                !seeker->request->stop.stop_requested() && suits(*seeker->request)) {
-                best = seeker; // of equals the last: its core is warm
+            if (seeker->stands_by && suits(*seeker->request)) {
+                seeker->stands_by = false;
+                return seeker;
             }
         }
+        auto* const best = next_sleeper(suits);
         if (best != nullptr) {
             best->seeking = Seeking::claimed;
         }
         return best;
+    }
+
+    void nobody_stands_by() {
+        for (auto* seeker : seekers_) {
+            seeker->stands_by = false;
+        }
     }
 
     // Wakes all of them, without a reason to look that they do not see themselves.
@@ -78,13 +103,21 @@ class Seekers {
         }
     }
 
-    // For up to `pieces` pieces of work: calls as many seekers, first those who are looking.
+    // Whether what one of them may take all of them may.
+    [[nodiscard]] bool all_alike() const {
+        return std::ranges::all_of(seekers_, [&](const auto* seeker) {
+            return seek_the_same(*seeker->request, *seekers_.front()->request);
+        });
+    }
+
+    // For up to `pieces` pieces of work: calls as many seekers, first those who are looking. For
+    // how many there was nobody to call.
     template <class Suits>
-    void call(std::size_t pieces, Suits&& suits, Bells& to_wake) {
+    std::size_t call(std::size_t pieces, Suits&& suits, Bells& to_wake) {
         for (const auto wanted : {Seeking::looking, Seeking::asleep}) {
             for (auto* seeker : seekers_) {
                 if (pieces == 0) {
-                    return;
+                    return 0;
                 }
                 if (seeker->seeking == wanted && !seeker->called && suits(*seeker->request)) {
                     --pieces;
@@ -95,10 +128,23 @@ class Seekers {
                 }
             }
         }
+        return pieces;
+    }
+
+    // When the next thing falls due, as far as anybody has seen; it may be gone by now.
+    [[nodiscard]] std::optional<SteadyInstant> due() const noexcept { return due_; }
+    [[nodiscard]] bool is_due(SteadyInstant now) const { return due_ && *due_ <= now; }
+    void note_due(SteadyInstant due) { due_ = std::min(due_.value_or(due), due); }
+    // Somebody looks, and sees what is due by now.
+    void looks(SteadyInstant now) {
+        if (is_due(now)) {
+            due_.reset();
+        }
     }
 
     // Makes sure that somebody wakes up when something falls due.
     void cover(SteadyInstant due, Bells& to_wake) {
+        note_due(due);
         Seeker<Request>* candidate = nullptr;
         for (auto* seeker : seekers_) {
             if (seeker->seeking == Seeking::looking || seeker->called ||
@@ -120,7 +166,21 @@ class Seekers {
     }
 
  private:
+    template <class Suits>
+    [[nodiscard]] Seeker<Request>* next_sleeper(Suits&& suits) const {
+        Seeker<Request>* best = nullptr;
+        for (auto* seeker : seekers_) {
+            if (seeker->seeking == Seeking::asleep && !seeker->called &&
+                (best == nullptr || seeker->wakes_at >= best->wakes_at) &&
+                !seeker->request->stop.stop_requested() && suits(*seeker->request)) {
+                best = seeker; // of equals the last: its core is warm
+            }
+        }
+        return best;
+    }
+
     std::vector<Seeker<Request>*> seekers_; // in the order in which they came
+    std::optional<SteadyInstant> due_;
 };
 
 } // namespace durable::sqlite

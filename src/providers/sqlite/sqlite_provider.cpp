@@ -60,7 +60,7 @@ Durability SqliteProvider::durability() const noexcept {
 
 // As many calls as wait at the same time share a transaction.
 std::size_t SqliteProvider::suitable_concurrency() const noexcept {
-    return in_memory_ ? 0 : 32;
+    return in_memory_ ? 0 : 64;
 }
 
 bool SqliteProvider::look_around() {
@@ -103,6 +103,7 @@ SqliteProvider::carry_out(std::string_view operation, Telling telling, Writer::C
 Result<SqliteProvider::StoreVersion>
 SqliteProvider::read(const std::function<void(Connection&)>& reader) {
     StoreVersion version;
+    DURABLE_TRY(writer_.state());
     const auto look = [&](Connection& db) {
         if (log_sync_) {
             version = store_version(db);
@@ -115,17 +116,9 @@ SqliteProvider::read(const std::function<void(Connection&)>& reader) {
 
 // ---- Turns
 
-Result<Look<TurnOffer>> SqliteProvider::try_fetch(const FetchOrchestration& request) {
-    Look<TurnOffer> seen;
-    DURABLE_TRY(writer_.apply(
-        [&](Transaction& tx) -> Result<> {
-            seen.offer = fetch_turn(tx, request);
-            seen.due = seen.offer ? std::nullopt : tx.outlook.turns.wait(tx.now);
-            return {};
-        },
-        Writer::Kind::takes,
-        Telling::at_once));
-    return seen;
+Result<> SqliteProvider::look(std::function<void()> announce, Writer::Change change) {
+    return writer_.apply(
+        std::move(change), Writer::Kind::takes, Telling::at_once, std::move(announce));
 }
 
 Result<std::optional<OrchestrationItem>>
@@ -136,8 +129,9 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
     }
     auto offer = waiting_.seek<TurnOffer>(
         request,
-        [&] { return try_fetch(request); },
-        [&](Transaction& tx) { return fetch_turn(tx, request); });
+        [&](auto announce, auto change) { return look(announce, change); },
+        [&](Transaction& tx) { return fetch_turn(tx, request); },
+        [&](Transaction& tx, FreshTurn& fresh) { return take_fresh_turn(tx, request, fresh); });
     if (!offer) {
         return failed(std::move(offer).error(), operation);
     }
@@ -238,23 +232,15 @@ Result<> SqliteProvider::enqueue_for_worker(const WorkItem& item) {
 
 std::optional<SqliteProvider::Lease> SqliteProvider::take(Transaction& tx,
                                                           const FetchWork& request) {
-    auto lease = fetch_work(tx, request);
+    return with_version(tx, fetch_work(tx, request));
+}
+
+// What it comes from has counted already: this version is above those of all earlier transactions.
+std::optional<SqliteProvider::Lease> SqliteProvider::with_version(const Transaction& tx,
+                                                                  std::optional<WorkLease> lease) {
     return lease
                ? std::optional{Lease{.lease = *std::move(lease), .version = tx.counters.version()}}
                : std::nullopt;
-}
-
-Result<Look<SqliteProvider::Lease>> SqliteProvider::try_fetch(const FetchWork& request) {
-    Look<Lease> seen;
-    DURABLE_TRY(writer_.apply(
-        [&](Transaction& tx) -> Result<> {
-            seen.offer = take(tx, request);
-            seen.due = seen.offer ? std::nullopt : tx.outlook.work.wait(tx.now);
-            return {};
-        },
-        Writer::Kind::takes,
-        Telling::at_once));
-    return seen;
 }
 
 Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork& request) {
@@ -264,8 +250,11 @@ Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork
     constexpr std::string_view operation = "fetch_work_item";
     auto taken = waiting_.seek<Lease>(
         request,
-        [&] { return try_fetch(request); },
-        [&](Transaction& tx) { return take(tx, request); });
+        [&](auto announce, auto change) { return look(announce, change); },
+        [&](Transaction& tx) { return take(tx, request); },
+        [&](Transaction& tx, FreshWork& fresh) {
+            return with_version(tx, take_fresh_work(tx, request, fresh));
+        });
     if (!taken) {
         return failed(std::move(taken).error(), operation);
     }

@@ -131,6 +131,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     // How many threads sleep in a fetch or a watch.
     [[nodiscard]] std::size_t sleepers() const { return waiting_.asleep(); }
     [[nodiscard]] std::uint64_t transactions() const { return writer_.transactions(); }
+    [[nodiscard]] std::size_t calls() const { return writer_.calls(); } // for a transaction
     // Lends the connection that writes.
     [[nodiscard]] Result<> inspect(const std::function<void(Connection&)>& user) {
         return writer_.use(user);
@@ -150,13 +151,15 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     template <class Looking>
     auto look(std::string_view operation, Looking&& looking);
 
-    [[nodiscard]] Result<Look<TurnOffer>> try_fetch(const FetchOrchestration& request);
+    // A part of a transaction that looks for something to do.
+    [[nodiscard]] Result<> look(std::function<void()> announce, Writer::Change change);
     struct Lease {
         WorkLease lease;
         std::uint64_t version = 0; // of the store that it was found in
     };
     [[nodiscard]] static std::optional<Lease> take(Transaction& tx, const FetchWork& request);
-    [[nodiscard]] Result<Look<Lease>> try_fetch(const FetchWork& request);
+    [[nodiscard]] static std::optional<Lease> with_version(const Transaction& tx,
+                                                           std::optional<WorkLease> lease);
     [[nodiscard]] Result<std::vector<HistoryEvent>>
     read_events(const std::string& instance,
                 std::optional<std::uint64_t> execution_id,

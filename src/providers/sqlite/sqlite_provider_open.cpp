@@ -7,6 +7,7 @@
 #include "providers/sqlite/sqlite_provider.hpp"
 #include "providers/sqlite/store_file.hpp"
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -96,12 +97,15 @@ Result<> check_names(const std::string& path) {
 Result<std::unique_ptr<LogSync>> open_log_sync(const std::string& path,
                                                const Options& options,
                                                std::optional<Connection::FileIdentity> log) {
-    DURABLE_TRY_ASSIGN(
-        auto observer,
-        Connection::open(path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout}));
-    (void)store_version(*observer); // opens the log
-    observer->expect_log(log);
-    auto made = std::make_unique<LogSync>(std::move(observer));
+    std::array<std::unique_ptr<Connection>, LogSync::lanes> observers;
+    for (auto& observer : observers) {
+        DURABLE_TRY_ASSIGN(
+            observer,
+            Connection::open(path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout}));
+        (void)store_version(*observer); // opens the log
+        observer->expect_log(log);
+    }
+    auto made = std::make_unique<LogSync>(std::move(observers));
     DURABLE_TRY(made->ensure(std::nullopt));
     return made;
 }

@@ -5,6 +5,8 @@
 
 #include "base/random.hpp"
 #include "providers/ledger/moment.hpp"
+#include "providers/ledger/record.hpp"
+#include "providers/sqlite/arrivals.hpp"
 #include "providers/sqlite/backlogs.hpp"
 #include "providers/sqlite/connection.hpp"
 
@@ -18,6 +20,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace durable::sqlite {
@@ -90,15 +93,63 @@ struct News {
     std::uint64_t version = 0; // Counters::version
 };
 
+// Whether both may take the same things.
+[[nodiscard]] inline bool seek_the_same(const FetchOrchestration& one,
+                                        const FetchOrchestration& other) {
+    return one.filter.has_value() == other.filter.has_value() &&
+           (!one.filter || one.filter->supported == other.filter->supported);
+}
+[[nodiscard]] inline bool seek_the_same(const FetchWork& one, const FetchWork& other) {
+    return one.tags == other.tags && one.session.has_value() == other.session.has_value() &&
+           (!one.session || (one.session->owner_id == other.session->owner_id &&
+                             one.session->claim_new == other.session->claim_new));
+}
+
+struct Transaction;
+struct InstanceRow;
+
+// What is about to be queued, and whoever takes it may get at once: it is stored as taken, without
+// having been ready first.
+struct FreshTurn {
+    InstanceRow& row; // of an instance that has nothing else to do, not saved yet
+    const ledger::NewMessage& message;
+    bool unseen = false; // who gets it has not looked: something older may be ready
+};
+struct FreshWork {
+    std::int64_t seq;
+    const ledger::NewWork& work; // in no session
+    std::string token{};         // by whoever took it
+    SteadyInstant until{};
+    bool unseen = false; // likewise
+};
+
+// Those who wait for something to do.
+class Takers {
+ public:
+    Takers() = default;
+    Takers(const Takers&) = delete;
+    Takers& operator=(const Takers&) = delete;
+    virtual ~Takers() = default;
+
+    // False: nobody took it.
+    [[nodiscard]] virtual bool take(Transaction& tx, FreshTurn& fresh) = 0;
+    [[nodiscard]] virtual bool take(Transaction& tx, FreshWork& fresh) = 0;
+};
+
 struct Transaction {
     Connection& db;
     Random& random;
     Backlogs& backlogs;
+    Arrivals& arrivals;
+    Takers* takers = nullptr; // nullptr: what is made may still be undone alone
     Duration unstarted_message_ttl{};
     Moment now{};
     Counters counters{};
     Outlook outlook{};
     News news{};
+    // Whether something was ready, before anything was made, for those who seek what this one does.
+    std::optional<std::pair<const FetchOrchestration*, bool>> older_turns{};
+    std::optional<std::pair<const FetchWork*, bool>> older_work{};
 
     void note_turn_due(Instant at) { note_wall(outlook.turns, news.turn_due, at); }
     void note_turn_due(SteadyInstant at) { note_steady(outlook.turns, news.turn_due, at); }

@@ -3,15 +3,11 @@
 #include "providers/ledger/queueing.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace durable::sqlite {
 
 namespace {
-
-constexpr std::int64_t most_expired_at_once = 1000;
-constexpr std::int64_t most_expired_kept = 1000;
 
 bool starts_instance(std::int64_t kind) {
     return kind == ledger::kind_of<work::StartOrchestration> ||
@@ -88,10 +84,12 @@ struct Inserted {
     MessageState state;
 };
 
+// `lease`: of the turn that was taken before its message is stored.
 Inserted insert_message(Transaction& tx,
                         const ledger::NewMessage& message,
                         std::int64_t instance,
-                        bool instance_is_parked) {
+                        bool instance_is_parked,
+                        std::optional<std::int64_t> lease = {}) {
     const auto seq = static_cast<std::int64_t>(tx.counters.next_seq++);
     const auto visible_at = std::max(message.visible_at, tx.now.wall);
     const auto timer = message.kind == ledger::kind_of<work::TimerFired>;
@@ -104,7 +102,7 @@ Inserted insert_message(Transaction& tx,
     }
     run(tx.db,
         "INSERT INTO messages (seq, instance, state, visible_at, kind, execution_id, timer_id,"
-        " item) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        " item, attempts, lease) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         seq,
         instance,
         state,
@@ -112,8 +110,25 @@ Inserted insert_message(Transaction& tx,
         message.kind,
         timer ? std::optional{message.execution_id} : std::nullopt,
         timer ? std::optional{message.timer_id} : std::nullopt,
-        message.text);
+        message.text,
+        lease ? 1 : 0,
+        lease);
     return {.seq = seq, .state = state};
+}
+
+// To somebody who waits for a turn, if the instance has nothing to do but this and can.
+bool take_at_once(Transaction& tx, const ledger::NewMessage& message, InstanceRow& row) {
+    if (tx.takers == nullptr || !tx.news.turns.empty() || row.place != Place::idle ||
+        message.visible_at > tx.now.wall ||
+        !(row.exists() || (starts_instance(message.kind) && !row.past))) {
+        return false;
+    }
+    FreshTurn fresh{.row = row, .message = message};
+    if (!tx.takers->take(tx, fresh)) {
+        return false;
+    }
+    row.head_seq = insert_message(tx, message, row.id, false, row.lease).seq;
+    return true;
 }
 
 } // namespace
@@ -121,7 +136,12 @@ Inserted insert_message(Transaction& tx,
 void add_message(Transaction& tx, const ledger::NewMessage& message) {
     if (const auto* backlog = tx.backlogs.find(message.instance);
         backlog != nullptr && !(backlog->parked && starts_instance(message.kind))) {
-        (void)insert_message(tx, message, backlog->instance, backlog->parked);
+        if (!backlog->parked && Arrivals::suits(message, tx.now.wall)) {
+            const auto seq = static_cast<std::int64_t>(tx.counters.next_seq++);
+            tx.arrivals.put_down(tx.db, seq, backlog->instance, message, tx.now.wall);
+        } else {
+            (void)insert_message(tx, message, backlog->instance, backlog->parked);
+        }
         return;
     }
     auto known = find_instance(tx.db, message.instance);
@@ -143,6 +163,9 @@ void add_message(Transaction& tx, const ledger::NewMessage& message) {
 }
 
 void add_message(Transaction& tx, const ledger::NewMessage& message, InstanceRow& held) {
+    if (take_at_once(tx, message, held)) {
+        return;
+    }
     const auto [seq, state] = insert_message(tx, message, held.id, held.place == Place::parked);
     if (state == MessageState::parked) {
         held.head_seq = std::min(held.head_seq.value_or(seq), seq);
@@ -165,6 +188,7 @@ void file(Transaction& tx, InstanceRow& row, bool live_lease, bool hidden) {
         tx.news.turns.push_back(row.exists() ? row.pinned_version() : std::nullopt);
         break;
     case Place::parked:
+        tx.arrivals.sort(tx.db, row.id);
         run(tx.db, "UPDATE messages SET state = 2 WHERE instance = ?1 AND state = 1", row.id);
         tx.outlook.parked_wall = Due::unknown;
         break;
@@ -180,6 +204,7 @@ void file(Transaction& tx, InstanceRow& row, bool live_lease, bool hidden) {
 }
 
 void refresh_head(Transaction& tx, InstanceRow& row) {
+    tx.arrivals.sort(tx.db, row.id);
     row.head_seq = find_integer(
         tx.db, "SELECT min(seq) FROM messages WHERE instance = ?1 AND state = 1", row.id);
     if (row.place == Place::parked) {
@@ -266,95 +291,6 @@ void advance_turns(Transaction& tx) {
                          tx.now.steady}));
         lower(due.steady, find_integer(tx.db, "SELECT min(until) FROM instances WHERE place = 3"));
     }
-}
-
-// ---- Out of the way
-
-namespace {
-
-void after_removal(Transaction& tx, InstanceRow& row) {
-    refresh_head(tx, row);
-    // What is still parked stays where it is: going through all of it again for every message that
-    // expires would cost the square of their number.
-    if (row.place != Place::leased && row.place != Place::hidden &&
-        (row.place != Place::parked || !row.head_seq)) {
-        leave(tx, row);
-        file(tx, row, false, false);
-    }
-    save_place(tx.db, row);
-    drop_if_unused(tx, row);
-}
-
-bool expire_some(Transaction& tx) {
-    const auto oldest = add_saturating(tx.now.wall, -tx.unstarted_message_ttl);
-    std::set<std::int64_t> instances;
-    std::vector<std::pair<std::int64_t, std::int64_t>> expired; // seq, instance
-    {
-        Query rows{tx.db,
-                   "SELECT seq, instance FROM messages WHERE state = 2 AND visible_at <= ?1"
-                   " ORDER BY visible_at LIMIT ?2",
-                   oldest,
-                   most_expired_at_once};
-        while (rows.step()) {
-            expired.emplace_back(rows.integer(0), rows.integer(1));
-            instances.insert(rows.integer(1));
-        }
-    }
-    std::ranges::sort(expired);
-    for (const auto& [seq, instance] : expired) {
-        run(tx.db,
-            "INSERT INTO quarantine (expired, seq, queue, instance_id, item, reason,"
-            " quarantined_at) SELECT 1, m.seq, 'orchestrator', i.instance_id, m.item,"
-            " 'expired: its instance did not start in time', ?2"
-            " FROM messages m JOIN instances i ON i.id = m.instance"
-            " WHERE m.instance = ?3 AND m.state = 2 AND m.seq = ?1",
-            seq,
-            tx.now.wall,
-            instance);
-        run(tx.db,
-            "DELETE FROM messages WHERE instance = ?1 AND state = 2 AND seq = ?2",
-            instance,
-            seq);
-        ++tx.counters.expired;
-    }
-    for (const auto id : instances) {
-        if (auto row = find_instance(tx.db, id)) {
-            after_removal(tx, *row);
-        }
-    }
-    if (expired.empty()) {
-        return false;
-    }
-    run(tx.db,
-        "DELETE FROM quarantine WHERE expired = 1 AND number <="
-        " (SELECT number FROM quarantine WHERE expired = 1 ORDER BY number DESC"
-        " LIMIT 1 OFFSET ?1)",
-        most_expired_kept);
-    return true;
-}
-
-} // namespace
-
-void expire_messages(Transaction& tx) {
-    const auto oldest = add_saturating(tx.now.wall, -tx.unstarted_message_ttl);
-    if (tx.outlook.parked_wall > ledger::key_of(oldest)) {
-        return;
-    }
-    while (expire_some(tx)) {
-    }
-    tx.outlook.parked_wall =
-        find_integer(tx.db, "SELECT min(visible_at) FROM messages WHERE state = 2")
-            .value_or(Due::never);
-}
-
-void quarantine_message(Transaction& tx,
-                        InstanceRow& row,
-                        std::uint64_t seq,
-                        std::string_view text,
-                        std::string_view reason) {
-    quarantine(tx, ledger::Queue::orchestrator, seq, row.instance_id, text, reason);
-    run(tx.db, "DELETE FROM messages WHERE instance = ?1 AND state = 1 AND seq = ?2", row.id, seq);
-    after_removal(tx, row);
 }
 
 // ---- Choice

@@ -119,6 +119,7 @@ bool take_messages(Transaction& tx, InstanceRow& row, OrchestrationItem& item) {
     std::uint64_t damaged = 0;
     std::string text;
     std::string reason;
+    tx.arrivals.sort(tx.db, row.id);
     {
         Query rows{tx.db,
                    "SELECT seq, attempts, item, visible_at FROM messages"
@@ -172,6 +173,53 @@ Result<InstanceRow> live_turn_lease(Transaction& tx, const std::string& lock_tok
     return row;
 }
 
+namespace {
+
+// The row is the caller's to save, the messages to mark.
+void lease_turn(Transaction& tx, InstanceRow& row, const FetchOrchestration& request) {
+    row.token = new_token('t', row.id, tx.random);
+    row.lease = static_cast<std::int64_t>(tx.counters.next_lease++);
+    row.until = add_saturating(tx.now.steady, request.lock_timeout);
+    leave(tx, row);
+    file(tx, row, true, false);
+}
+
+} // namespace
+
+namespace {
+
+bool has_older(Transaction& tx, const FetchOrchestration& request) {
+    auto& known = tx.older_turns;
+    if (!known || !seek_the_same(*known->first, request)) {
+        known = {&request, first_ready(tx, request.filter).has_value()};
+    }
+    return known->second;
+}
+
+} // namespace
+
+std::optional<TurnOffer>
+take_fresh_turn(Transaction& tx, const FetchOrchestration& request, FreshTurn& fresh) {
+    if (fresh.unseen && has_older(tx, request)) {
+        return std::nullopt;
+    }
+    auto& row = fresh.row;
+    auto decoded = decode_work_item(fresh.message.text);
+    if (!damage_of(decoded, row.instance_id).empty()) {
+        return std::nullopt;
+    }
+    TurnOffer offer{.item = {}, .instance = row.id};
+    offer.item.messages.push_back(*std::move(decoded));
+    offer.item.attempt_count = 1;
+    identify(tx, offer, row);
+    if (!offer.has_history) {
+        attach_newest(tx.db, offer, request.cached);
+    }
+    lease_turn(tx, row, request);
+    offer.item.lock_token = *row.token;
+    return offer;
+}
+
 std::optional<TurnOffer> fetch_turn(Transaction& tx, const FetchOrchestration& request) {
     expire_messages(tx);
     while (auto row = first_ready(tx, request.filter)) {
@@ -183,16 +231,12 @@ std::optional<TurnOffer> fetch_turn(Transaction& tx, const FetchOrchestration& r
         if (!offer.has_history) {
             attach_newest(tx.db, offer, request.cached);
         }
-        row->token = new_token('t', row->id, tx.random);
-        row->lease = static_cast<std::int64_t>(tx.counters.next_lease++);
-        row->until = add_saturating(tx.now.steady, request.lock_timeout);
+        lease_turn(tx, *row, request);
         run(tx.db, // P7
             "UPDATE messages SET attempts = attempts + 1, lease = ?2"
             " WHERE instance = ?1 AND state = 1",
             row->id,
             row->lease);
-        leave(tx, *row);
-        file(tx, *row, true, false);
         save_place(tx.db, *row);
         offer.item.lock_token = *row->token;
         return offer;

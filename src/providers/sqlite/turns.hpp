@@ -27,6 +27,10 @@ struct TurnOffer {
 [[nodiscard]] Result<InstanceRow> any_turn_lease(Transaction& tx, const std::string& lock_token);
 [[nodiscard]] Result<InstanceRow> live_turn_lease(Transaction& tx, const std::string& lock_token);
 
+// One whose only message has just come; nullopt: that is damaged, or something older is ready: it
+// has to be queued and found.
+[[nodiscard]] std::optional<TurnOffer>
+take_fresh_turn(Transaction& tx, const FetchOrchestration& request, FreshTurn& fresh);
 // nullopt: no instance is eligible. P10: damaged messages on the way are put aside.
 [[nodiscard]] std::optional<TurnOffer> fetch_turn(Transaction& tx,
                                                   const FetchOrchestration& request);

@@ -1,5 +1,7 @@
 #include "providers/sqlite/waiting.hpp"
 
+#include "providers/sqlite/rows.hpp"
+
 #include <limits>
 
 namespace durable::sqlite {
@@ -70,8 +72,8 @@ void Waiting::note_arrival(bool first) {
 
 // ---- Along with a transaction
 
-template <class Request, class Suits>
-bool Waiting::hand_over(Transaction& tx, Suits&& suits) {
+template <class Request, class Suits, class Giving>
+bool Waiting::hand_over(Suits&& suits, Giving&& give) {
     Seeker<Request>* seeker = nullptr;
     {
         const MutexLock lock{mutex_};
@@ -80,9 +82,14 @@ bool Waiting::hand_over(Transaction& tx, Suits&& suits) {
     if (seeker == nullptr) {
         return false;
     }
-    // Without the mutex: whoever is claimed stays until it is told.
-    const auto got = seeker->take(tx);
+    // Without the mutex: whoever is claimed stays until it is told, whoever stands by until its
+    // look is over.
+    const auto got = give(*seeker);
     const MutexLock lock{mutex_};
+    if (seeker->seeking != Seeking::claimed) {
+        seeker->stands_by = !got;
+        return got;
+    }
     if (got) {
         handed_.push_back(seeker);
         return true;
@@ -92,25 +99,50 @@ bool Waiting::hand_over(Transaction& tx, Suits&& suits) {
     return false;
 }
 
+bool Waiting::take(Transaction& tx, FreshTurn& fresh) {
+    const auto pinned = fresh.row.exists() ? fresh.row.pinned_version() : std::nullopt;
+    return hand_over<FetchOrchestration>(
+        [&](const FetchOrchestration& request) { return serves(request, pinned); },
+        [&](auto& seeker) {
+            fresh.unseen = seeker.seeking != Seeking::claimed;
+            return seeker.take_fresh(tx, fresh);
+        });
+}
+
+bool Waiting::take(Transaction& tx, FreshWork& fresh) {
+    const News::Work news{.tag = fresh.work.tag};
+    return hand_over<FetchWork>([&](const FetchWork& request) { return serves(request, news); },
+                                [&](auto& seeker) {
+                                    fresh.unseen = seeker.seeking != Seeking::claimed;
+                                    return seeker.take_fresh(tx, fresh);
+                                });
+}
+
 void Waiting::before_commit(Transaction& tx) {
-    // Getting something may be news as well.
+    const auto take = [&](auto& seeker) { return seeker.take(tx); };
+    // Getting something may be news as well. What somebody takes is the oldest that it may, not
+    // what it was chosen for: that is still there if another one may not take what is left instead.
     auto turns = std::exchange(tx.news.turns, {});
+    const auto all_turns = are_alike<FetchOrchestration>() ? decltype(turns){} : turns;
     while (!turns.empty() &&
-           hand_over<FetchOrchestration>(tx, [&](const FetchOrchestration& request) {
-               return serves(request, turns.back());
-           })) {
+           hand_over<FetchOrchestration>(
+               [&](const FetchOrchestration& request) { return serves(request, turns.back()); },
+               take)) {
         turns.pop_back();
     }
-    tx.news.turns.insert(tx.news.turns.end(), turns.begin(), turns.end());
+    const auto& left_turns = all_turns.empty() ? turns : all_turns;
+    tx.news.turns.insert(tx.news.turns.end(), left_turns.begin(), left_turns.end());
     auto work = std::exchange(tx.news.work, {});
-    while (!work.empty() && hand_over<FetchWork>(tx, [&](const FetchWork& request) {
-        return serves(request, work.back());
-    })) {
+    const auto all_work = are_alike<FetchWork>() ? decltype(work){} : work;
+    while (!work.empty() &&
+           hand_over<FetchWork>(
+               [&](const FetchWork& request) { return serves(request, work.back()); }, take)) {
         if (--work.back().items == 0) {
             work.pop_back();
         }
     }
-    tx.news.work.insert(tx.news.work.end(), work.begin(), work.end());
+    const auto& left_work = all_work.empty() ? work : all_work;
+    tx.news.work.insert(tx.news.work.end(), left_work.begin(), left_work.end());
 }
 
 void Waiting::committed(const News& news) {
@@ -123,10 +155,11 @@ void Waiting::committed(const News& news) {
         }
         handed_.clear();
         for (const auto& pinned : news.turns) {
-            turns_.call(1, [&](const auto& request) { return serves(request, pinned); }, to_wake);
+            (void)turns_.call(
+                1, [&](const auto& request) { return serves(request, pinned); }, to_wake);
         }
         for (const auto& work : news.work) {
-            work_.call(
+            (void)work_.call(
                 work.items, [&](const auto& request) { return serves(request, work); }, to_wake);
         }
         for (const auto& changed : news.instances) {
@@ -163,8 +196,27 @@ void Waiting::undone() {
             to_wake.push_back(seeker->parker->bell());
         }
         handed_.clear();
+        turns_.nobody_stands_by();
+        work_.nobody_stands_by();
     }
     wake(to_wake);
+}
+
+void Waiting::stand_by(SeekerState& self) {
+    const MutexLock lock{mutex_};
+    self.stands_by = true;
+}
+
+void Waiting::stand_down(SeekerState& self, bool looks) {
+    const MutexLock lock{mutex_};
+    self.stands_by = false;
+    self.was_called = self.was_called || (self.called && looks);
+    self.called = self.called && !looks;
+}
+
+void Waiting::call_again(SeekerState& self) {
+    const MutexLock lock{mutex_};
+    self.called = true;
 }
 
 void Waiting::wake_all() {
@@ -172,8 +224,8 @@ void Waiting::wake_all() {
     {
         const MutexLock lock{mutex_};
         constexpr auto all = std::numeric_limits<std::size_t>::max();
-        turns_.call(all, [](const FetchOrchestration&) { return true; }, to_wake);
-        work_.call(all, [](const FetchWork&) { return true; }, to_wake);
+        (void)turns_.call(all, [](const FetchOrchestration&) { return true; }, to_wake);
+        (void)work_.call(all, [](const FetchWork&) { return true; }, to_wake);
         for (auto& [instance, watcher] : watchers_) {
             watcher->called = true;
             to_wake.push_back(watcher->parker->bell());

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/mutex.hpp"
+#include "base/try.hpp"
 #include "providers/sqlite/seekers.hpp"
 #include "providers/sqlite/transaction.hpp"
 #include "providers/sqlite/writer.hpp"
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -47,19 +49,23 @@ class Waiting final : public Writer::Companion {
     // `occupied` is called when the first waiter comes, with no lock held.
     Waiting(std::shared_ptr<Clock> clock, std::function<void()> occupied);
 
-    // Answers what `look()` finds, at once or within the poll timeout, or what `take(transaction)`
-    // got meanwhile: it is called from other threads while this one waits.
-    template <class Offer, class Request, class Looking, class Taking>
+    // Answers what `take(transaction)` or `take_fresh(transaction, fresh)` got, at once or within
+    // the poll timeout. They are called in a transaction of its own, which `apply(announce,
+    // change)` makes, or, while this one waits, in those of other threads.
+    template <class Offer, class Request, class Applying, class Taking, class TakingFresh>
     [[nodiscard]] Result<std::optional<Offer>>
-    seek(const Request& request, Looking&& look, Taking&& take);
+    seek(const Request& request, Applying&& apply, Taking&& take, TakingFresh&& take_fresh);
 
     // Answers the state once it is another, or when the time is up.
     template <class Reading>
     [[nodiscard]] Result<SeenState> watch(const WatchInstance& request, Reading&& read);
 
+    [[nodiscard]] bool take(Transaction& tx, FreshTurn& fresh) override DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] bool take(Transaction& tx, FreshWork& fresh) override DURABLE_EXCLUDES(mutex_);
     void before_commit(Transaction& tx) override DURABLE_EXCLUDES(mutex_);
     void committed(const News& news) override DURABLE_EXCLUDES(mutex_);
     void undone() override DURABLE_EXCLUDES(mutex_);
+    void broken() override DURABLE_EXCLUDES(mutex_) { wake_all(); }
 
     void wake_all() DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] bool empty() const DURABLE_EXCLUDES(mutex_);
@@ -89,8 +95,24 @@ class Waiting final : public Writer::Companion {
         }
     }
 
+    // False: to look would be in vain.
     template <class Request>
-    void enter(Seeker<Request>& self) DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] bool enter(Seeker<Request>& self) DURABLE_EXCLUDES(mutex_);
+    template <class Request>
+    void note_look(SteadyInstant now) DURABLE_EXCLUDES(mutex_) {
+        const MutexLock lock{mutex_};
+        seekers<Request>().looks(now);
+    }
+    template <class Request>
+    void note_due(SteadyInstant due) DURABLE_EXCLUDES(mutex_) {
+        const MutexLock lock{mutex_};
+        seekers<Request>().note_due(due);
+    }
+    template <class Request>
+    [[nodiscard]] bool are_alike() DURABLE_EXCLUDES(mutex_) {
+        const MutexLock lock{mutex_};
+        return seekers<Request>().all_alike();
+    }
     // `empty_handed`: it leaves without anything.
     template <class Request>
     void leave(Seeker<Request>& self, bool empty_handed) DURABLE_EXCLUDES(mutex_);
@@ -99,9 +121,21 @@ class Waiting final : public Writer::Companion {
                               SteadyInstant deadline,
                               std::optional<SteadyInstant> due,
                               std::uint64_t jumps) DURABLE_EXCLUDES(mutex_);
-    // Whether a seeker that suits got something.
-    template <class Request, class Suits>
-    [[nodiscard]] bool hand_over(Transaction& tx, Suits&& suits) DURABLE_EXCLUDES(mutex_);
+    void stand_by(SeekerState& self) DURABLE_EXCLUDES(mutex_);
+    // `looks`: at what there is by now, so it does what it was called for.
+    void stand_down(SeekerState& self, bool looks) DURABLE_EXCLUDES(mutex_);
+    void call_again(SeekerState& self) DURABLE_EXCLUDES(mutex_); // it could not look
+    template <class Request>
+    static const Due& due(const Transaction& tx) {
+        if constexpr (std::is_same_v<Request, FetchWork>) {
+            return tx.outlook.work;
+        } else {
+            return tx.outlook.turns;
+        }
+    }
+    // Whether a seeker that suits got something: `give(seeker)` says so.
+    template <class Request, class Suits, class Giving>
+    [[nodiscard]] bool hand_over(Suits&& suits, Giving&& give) DURABLE_EXCLUDES(mutex_);
     // What it was told, or nothing when `changed` was true or the time is up.
     [[nodiscard]] std::optional<SeenState> watch_loop(const WatchInstance& request,
                                                       SteadyInstant deadline,
@@ -126,8 +160,9 @@ class Waiting final : public Writer::Companion {
     std::shared_ptr<void> on_jump_;                      // last: destroyed first
 };
 
-template <class Offer, class Request, class Looking, class Taking>
-Result<std::optional<Offer>> Waiting::seek(const Request& request, Looking&& look, Taking&& take) {
+template <class Offer, class Request, class Applying, class Taking, class TakingFresh>
+Result<std::optional<Offer>>
+Waiting::seek(const Request& request, Applying&& apply, Taking&& take, TakingFresh&& take_fresh) {
     if (request.stop.stop_requested()) {
         return std::nullopt;
     }
@@ -140,13 +175,40 @@ Result<std::optional<Offer>> Waiting::seek(const Request& request, Looking&& loo
         handed = take(tx);
         return handed.has_value();
     };
-    enter(self);
+    self.take_fresh = [&](Transaction& tx, auto& fresh) {
+        handed = take_fresh(tx, fresh);
+        return handed.has_value();
+    };
+    const auto look = [&]() -> Result<Look<Offer>> {
+        Look<Offer> seen;
+        DURABLE_TRY(apply(
+            [&] {
+                handed.reset();
+                stand_by(self);
+            },
+            [&](Transaction& tx) -> Result<> {
+                stand_down(self, !handed);
+                seen.offer = handed ? std::exchange(handed, std::nullopt) : take(tx);
+                seen.due = due<Request>(tx).wait(tx.now);
+                return {};
+            }));
+        return seen;
+    };
     std::optional<std::stop_callback<Waker>> on_stop;
-    for (;;) {
+    for (auto looks = enter(self);; looks = true) {
         const auto jumped = jumps();
         const auto steady = clock_->steady();
-        Result<Look<Offer>> seen = look();
+        Result<Look<Offer>> seen;
+        if (looks || steady >= deadline) {
+            note_look<Request>(steady);
+            seen = look();
+        }
         if (!seen || seen->offer || steady >= deadline) {
+            if (!seen) {
+                call_again(self);
+            } else if (seen->due) {
+                note_due<Request>(add_saturating(steady, *seen->due));
+            }
             leave(self, !seen || !seen->offer);
             if (!seen) {
                 return std::unexpected{std::move(seen).error()};
@@ -170,14 +232,17 @@ Result<std::optional<Offer>> Waiting::seek(const Request& request, Looking&& loo
 }
 
 template <class Request>
-void Waiting::enter(Seeker<Request>& self) {
+bool Waiting::enter(Seeker<Request>& self) {
     bool first = false;
+    bool looks = true;
     {
         const MutexLock lock{mutex_};
         first = nobody();
+        looks = !seekers<Request>().in_vain(*self.request, clock_->steady());
         seekers<Request>().add(self);
     }
     note_arrival(first);
+    return looks;
 }
 
 template <class Request>
@@ -187,10 +252,23 @@ void Waiting::leave(Seeker<Request>& self, bool empty_handed) {
         const MutexLock lock{mutex_};
         auto& others = seekers<Request>();
         others.remove(self);
-        // Called for work that it may not have taken, or the one who would have looked when
-        // something falls due.
-        if (self.called || (empty_handed && self.parker)) {
-            others.call(1, [](const Request&) { return true; }, to_wake);
+        const auto like_self = [&](const Request& other) {
+            return seek_the_same(other, *self.request);
+        };
+        constexpr auto all = std::numeric_limits<std::size_t>::max();
+        // Called for work that it has not taken, or the one who would have looked when something
+        // falls due.
+        if ((self.called || (empty_handed && self.parker)) &&
+            others.call(1, like_self, to_wake) > 0) {
+            (void)others.call(all, [](const Request&) { return true; }, to_wake);
+        }
+        // Called for work, and perhaps it took something that those others may not.
+        if (self.was_called) {
+            (void)others.call(
+                all, [&](const Request& other) { return !like_self(other); }, to_wake);
+        }
+        if (const auto next = others.due()) {
+            others.cover(*next, to_wake);
         }
     }
     for (const auto& bell : to_wake) {
@@ -208,12 +286,18 @@ Waiting::Woken Waiting::sleep(Seeker<Request>& self,
     {
         const MutexLock lock{mutex_};
         if (self.called || jumps != jumps_ || stopped()) {
-            self.called = false;
             return stopped() ? Woken::to_stop : Woken::to_look;
         }
         self.wakes_at = deadline;
-        if (due && *due < deadline && !seekers<Request>().covered(*due)) {
-            self.wakes_at = *due;
+        if (due) {
+            seekers<Request>().note_due(*due);
+        }
+        if (seekers<Request>().is_due(clock_->steady())) {
+            return Woken::to_look;
+        }
+        const auto next = seekers<Request>().due();
+        if (next && *next < deadline && !seekers<Request>().covered(*next)) {
+            self.wakes_at = *next;
         }
         self.seeking = Seeking::asleep;
         left = self.wakes_at - clock_->steady();
@@ -235,7 +319,6 @@ Waiting::Woken Waiting::sleep(Seeker<Request>& self,
         }
         --asleep_;
         self.seeking = Seeking::looking;
-        self.called = false;
         return served ? Woken::with_something : stopped() ? Woken::to_stop : Woken::to_look;
     }
 }

@@ -110,17 +110,30 @@ WorkRow read_work_row(const Query& row) {
 // ---- Items
 
 void add_work(Transaction& tx, const ledger::NewWork& added, std::int64_t instance) {
+    FreshWork fresh{.seq = static_cast<std::int64_t>(tx.counters.next_seq++), .work = added};
+    // What this transaction has made ready is older.
+    const auto taken = tx.takers != nullptr && tx.news.work.empty() && !added.session &&
+                       tx.takers->take(tx, fresh);
     run(tx.db,
         "INSERT INTO work (seq, instance, execution_id, activity_id, session, tag, state,"
-        " visible_at, item) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8)",
-        tx.counters.next_seq++,
+        " visible_at, item, token, until, attempts)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        fresh.seq,
         instance,
         added.activity.execution_id,
         added.activity.activity_id,
         added.session,
         added.tag,
+        taken ? WorkState::leased : WorkState::ready,
         tx.now.wall,
-        added.text);
+        added.text,
+        taken ? std::optional{fresh.token} : std::nullopt,
+        taken ? std::optional{fresh.until} : std::nullopt,
+        taken ? 1 : 0);
+    if (taken) {
+        tx.note_work_due(fresh.until);
+        return;
+    }
     if (added.session) {
         refresh_group(tx, *added.session, added.tag);
     }

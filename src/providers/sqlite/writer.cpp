@@ -5,7 +5,6 @@
 #include "providers/sqlite/work_queue.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -38,15 +37,18 @@ Writer::Writer(std::unique_ptr<Connection> connection,
 
 Writer::~Writer() = default;
 
-Result<> Writer::apply(Change change, Kind kind, Telling telling) {
-    Job job{.change = std::move(change), .kind = kind, .telling = telling};
-    bool follows = false;
-    {
-        const std::scoped_lock lock{queue_mutex_};
-        waiting_.push_back(&job);
-        follows = std::exchange(busy_, true);
+Result<> Writer::apply(Change change, Kind kind, Telling telling, std::function<void()> announce) {
+    Job job{.change = std::move(change),
+            .kind = kind,
+            .telling = telling,
+            .announce = std::move(announce)};
+    job.waiter.ticket.check_in(dormitories_);
+    job.before = newest_.load(std::memory_order_relaxed);
+    while (!newest_.compare_exchange_weak(
+        job.before, &job, std::memory_order_acq_rel, std::memory_order_relaxed)) {
     }
-    if (!follows || (job.waiter.ticket.wait() == Ticket::Call::lead && !job.committed)) {
+    const auto leads = job.before == nullptr;
+    if (leads || (job.waiter.ticket.wait() == Ticket::Call::lead && !job.committed)) {
         lead(job);
     }
     return finish(job);
@@ -66,40 +68,38 @@ Result<> Writer::finish(Job& job) {
 // would leave the connection idle for that long. Then leaves the rest to the first of them.
 void Writer::lead(Job& own) {
     std::vector<Job*> batch;
-    for (int round = 0; round < most_rounds; ++round) {
-        batch.clear();
-        {
-            std::unique_lock lock{queue_mutex_};
-            if (waiting_.empty()) {
-                busy_ = false;
-                return;
-            }
-            if (round > 0 || waiting_.size() > 1) {
-                // Others call as well: those who could run now may join this transaction.
-                lock.unlock();
-                std::this_thread::yield();
-                lock.lock();
-            }
-            if (waiting_.size() <= largest_batch) {
-                batch.swap(waiting_);
-            } else { // the oldest, and the own one: it leads because it is the oldest, or alone
-                const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(largest_batch);
-                batch.assign(waiting_.begin(), end);
-                waiting_.erase(waiting_.begin(), end);
-            }
+    for (int round = 0; look_for_jobs(); ++round) {
+        if (round == most_rounds) {
+            seen_.front()->waiter.ticket.call_to_lead();
+            return;
         }
+        if (round > 0 || seen_.size() > 1) {
+            // Others call as well: those who could run now may join this transaction.
+            std::this_thread::yield();
+            (void)look_for_jobs();
+        }
+        const auto end =
+            seen_.begin() + static_cast<std::ptrdiff_t>(std::min(seen_.size(), largest_batch));
+        batch.assign(seen_.begin(), end);
+        seen_.erase(seen_.begin(), end);
         run_batch(batch);
         answer(batch, own);
     }
-    Job* next = nullptr;
-    {
-        const std::scoped_lock lock{queue_mutex_};
-        busy_ = !waiting_.empty();
-        next = busy_ ? waiting_.front() : nullptr;
+}
+
+// False: nobody waits, and nobody leads any more.
+bool Writer::look_for_jobs() {
+    const auto known = static_cast<std::ptrdiff_t>(seen_.size());
+    auto* none = &nobody_waits_;
+    if (known == 0 && newest_.compare_exchange_strong(none, nullptr, std::memory_order_acq_rel)) {
+        return false;
     }
-    if (next != nullptr) { // nobody but us could end it
-        next->waiter.ticket.call(Ticket::Call::lead);
+    auto* job = newest_.exchange(&nobody_waits_, std::memory_order_acq_rel);
+    for (; job != nullptr && job != &nobody_waits_; job = job->before) {
+        seen_.push_back(job);
     }
+    std::reverse(seen_.begin() + known, seen_.end());
+    return true;
 }
 
 // Those who wait for the disk sleep on: the sync will wake them.
@@ -118,9 +118,11 @@ void Writer::answer(const std::vector<Job*>& batch, const Job& own) {
     if (!for_the_disk.empty()) {
         log_sync_->add(for_the_disk); // first: the disk takes longest
     }
+    Sleepers sleepers;
     for (auto* job : done) {
-        job->waiter.ticket.call(Ticket::Call::done);
+        job->waiter.ticket.call_done(sleepers);
     }
+    sleepers.wake();
 }
 
 void Writer::run_batch(const std::vector<Job*>& batch) {
@@ -135,8 +137,9 @@ void Writer::run_batch(const std::vector<Job*>& batch) {
                 error = file_is_gone(connection_->path());
             }
         }
-        if (error && error->code == ErrorCode::storage_failed) {
+        if (error && !broken_ && error->code == ErrorCode::storage_failed) {
             broken_ = error; // nobody knows what the disk has kept
+            is_broken_ = true;
         }
     }
     if (!error) {
@@ -144,6 +147,9 @@ void Writer::run_batch(const std::vector<Job*>& batch) {
         return;
     }
     companion_.undone();
+    if (is_broken_) {
+        companion_.broken();
+    }
     for (auto* job : batch) {
         job->result = std::unexpected{*error};
     }
@@ -160,6 +166,8 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
         Transaction tx{.db = db,
                        .random = *random_,
                        .backlogs = backlogs_,
+                       .arrivals = arrivals_,
+                       .takers = savepoints ? nullptr : &companion_,
                        .unstarted_message_ttl =
                            std::max<Duration>(options_.unstarted_message_ttl, Duration::zero())};
         begin(tx);
@@ -191,6 +199,7 @@ void Writer::begin(Transaction& tx) {
     if (!known_ || known_->data_version != tx.db.data_version()) {
         known_ = Known{.counters = load_counters(tx.db)};
         backlogs_.clear();
+        arrivals_.look_again();
         log_reserve_.forget_size();
     }
     if (options_.synchronous == Synchronous::full) {
@@ -221,6 +230,11 @@ std::optional<Error> Writer::commit(Transaction& tx) {
 }
 
 bool Writer::run_jobs(const std::vector<Job*>& batch, Transaction& tx, bool savepoints) {
+    for (const auto* job : batch) {
+        if (job->announce) {
+            job->announce();
+        }
+    }
     // Those who take find what the others make.
     for (const auto kind : {Kind::makes, Kind::takes}) {
         for (auto* job : batch) {
@@ -258,6 +272,7 @@ bool Writer::run_job(Job& job, Transaction& tx, bool savepoint) {
         if (refused) {
             run(db, "ROLLBACK TO call");
             tx.backlogs.clear();
+            tx.arrivals.forget();
         }
         run(db, "RELEASE call");
     }
@@ -267,6 +282,7 @@ bool Writer::run_job(Job& job, Transaction& tx, bool savepoint) {
 void Writer::roll_back() {
     known_.reset();
     backlogs_.clear();
+    arrivals_.forget();
     if (connection_->in_transaction()) {
         connection_->execute("ROLLBACK");
         (void)connection_->take_error();
@@ -274,10 +290,23 @@ void Writer::roll_back() {
 }
 
 void Writer::give_up(const Error& reason) {
-    const MutexLock lock{connection_mutex_};
-    if (!broken_) {
+    {
+        const MutexLock lock{connection_mutex_};
+        if (broken_) {
+            return;
+        }
         broken_ = reason;
+        is_broken_ = true;
     }
+    companion_.broken();
+}
+
+Result<> Writer::state() {
+    if (!is_broken_) {
+        return {};
+    }
+    const MutexLock lock{connection_mutex_};
+    return std::unexpected{*broken_};
 }
 
 Result<> Writer::use(const std::function<void(Connection&)>& user) {

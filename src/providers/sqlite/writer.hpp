@@ -24,7 +24,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -45,16 +44,12 @@ class Writer {
 
     // Whoever wants to add something to transactions and hear of them, from the thread that makes
     // them; one at a time.
-    class Companion {
+    class Companion : public Takers {
      public:
-        Companion() = default;
-        Companion(const Companion&) = delete;
-        Companion& operator=(const Companion&) = delete;
-        virtual ~Companion() = default;
-
         virtual void before_commit(Transaction& tx) = 0;
         virtual void committed(const News& news) = 0; // the callers do not know yet
         virtual void undone() = 0;                    // what before_commit added, too
+        virtual void broken() = 0;                    // for good: every call fails from now on
     };
 
     // `log_sync` may be nullptr: no promise needs it.
@@ -69,14 +64,20 @@ class Writer {
     ~Writer();
 
     // Runs the change in a transaction and returns when that is committed, and on the disk if it is
-    // told then. An error of the change undoes it alone.
-    [[nodiscard]] Result<> apply(Change change, Kind kind, Telling telling);
+    // told then. An error of the change undoes it alone. `announce`, if there is one, is called
+    // before any change of that transaction, again when it has to be run again.
+    [[nodiscard]] Result<>
+    apply(Change change, Kind kind, Telling telling, std::function<void()> announce = {});
 
+    // How many calls have come.
+    [[nodiscard]] std::size_t calls() const noexcept { return dormitories_.arrivals(); }
     // How many transactions were committed.
     [[nodiscard]] std::uint64_t transactions() const noexcept { return transactions_; }
 
     // From now on every call fails.
     void give_up(const Error& reason) DURABLE_EXCLUDES(connection_mutex_);
+    // An error: why every call fails.
+    [[nodiscard]] Result<> state() DURABLE_EXCLUDES(connection_mutex_);
 
     // Lends the connection, outside any transaction.
     [[nodiscard]] Result<> use(const std::function<void(Connection&)>& user)
@@ -90,9 +91,11 @@ class Writer {
         Change change;
         Kind kind = Kind::makes;
         Telling telling = Telling::at_once;
+        std::function<void()> announce{};
         Result<> result{};
         bool committed = false; // and waits for the disk
         LogSync::Waiter waiter{};
+        Job* before = nullptr; // it waited when this one came
     };
     // What is true as long as nobody else has changed the file.
     struct Known {
@@ -102,6 +105,7 @@ class Writer {
     };
 
     void lead(Job& own);
+    [[nodiscard]] bool look_for_jobs();
     void answer(const std::vector<Job*>& batch, const Job& own);
     [[nodiscard]] Result<> finish(Job& job) DURABLE_EXCLUDES(connection_mutex_);
     void run_batch(const std::vector<Job*>& batch) DURABLE_EXCLUDES(connection_mutex_);
@@ -122,17 +126,23 @@ class Writer {
     Companion& companion_;
     LogSync* const log_sync_;
 
-    std::mutex queue_mutex_;
-    std::vector<Job*> waiting_;
-    bool busy_ = false;
+    Dormitories dormitories_;
+    // The newest of those who wait; nobody_waits: somebody leads and has seen all; nullptr: nobody
+    // leads. Not under a mutex: dozens of callers come at once from a sync, and if the one who has
+    // the mutex lost its core, each of them would sleep and be woken once more.
+    std::atomic<Job*> newest_ = nullptr;
+    Job nobody_waits_;
+    std::vector<Job*> seen_; // in their order; of the leader
 
     std::atomic<std::uint64_t> transactions_ = 0;
     Mutex connection_mutex_;
+    Arrivals arrivals_ DURABLE_GUARDED_BY(connection_mutex_);
     Backlogs backlogs_ DURABLE_GUARDED_BY(connection_mutex_); // outlives the connection
     const std::unique_ptr<Connection> connection_ DURABLE_GUARDED_BY(connection_mutex_);
     LogReserve log_reserve_ DURABLE_GUARDED_BY(connection_mutex_);
     std::optional<Known> known_ DURABLE_GUARDED_BY(connection_mutex_);
     std::optional<Error> broken_ DURABLE_GUARDED_BY(connection_mutex_); // for good
+    std::atomic<bool> is_broken_ = false;
 };
 
 } // namespace durable::sqlite

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -167,6 +168,34 @@ TEST_F(SqliteFaults, AQuotaThatIsUsedUpRefusesACallAndPasses) {
     EXPECT_NE(refused.error().message.find("the disk is full"), std::string::npos)
         << refused.error().text();
     EXPECT_TRUE((*store)->enqueue_for_orchestrator(start("A"), std::nullopt));
+}
+
+TEST_F(SqliteFaults, AWriteThatFailsEndsTheStoreForThoseWhoReadOrWaitAsWell) {
+    FaultyVfs vfs;
+    const auto store =
+        SqliteProvider::open(
+            path, {.clock = clock, .synchronous = Synchronous::normal, .vfs = vfs.name()})
+            .value();
+    make_running(*store, "A");
+    const auto seen = store->watch_instance({.instance = "A"}).value().revision;
+    std::optional<Result<InstanceState>> watched;
+    {
+        const std::jthread watcher{[&] {
+            watched = store->watch_instance(
+                {.instance = "A", .seen_revision = seen, .timeout = std::chrono::hours{1}});
+        }};
+        while (store->sleepers() == 0) {
+            std::this_thread::yield();
+        }
+        vfs.set_fault(1, Fault::fails);
+        EXPECT_FALSE(store->enqueue_for_orchestrator(start("B"), std::nullopt));
+    }
+    ASSERT_TRUE(watched);
+    ASSERT_FALSE(*watched);
+    EXPECT_EQ(name_of(watched->error().code), name_of(ErrorCode::storage_failed));
+    const auto read = store->read("A");
+    ASSERT_FALSE(read);
+    EXPECT_EQ(name_of(read.error().code), name_of(ErrorCode::storage_failed));
 }
 
 TEST_F(SqliteFaults, SharedMemoryWithoutRoomRefusesAndPasses) {

@@ -72,6 +72,21 @@ TEST_F(SqliteGroupSync, OneSyncServesAllWhoCameDuringAnother) {
     EXPECT_LE(vfs.syncs(), before + 4) << "the last ones may have been on their way to the queue";
 }
 
+TEST_F(SqliteGroupSync, WhoComesTooLateForASyncMakesAnotherBesideIt) {
+    const auto before = vfs.syncs();
+    hold_a_sync_and_call(1);
+
+    while (vfs.held_syncs() < 2) {
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(told, 0);
+    EXPECT_TRUE(vfs.hold_syncs(false));
+    callers.clear();
+
+    EXPECT_EQ(told, 2);
+    EXPECT_EQ(vfs.syncs(), before + 2);
+}
+
 // Those whom the next one would have served as well: it will never be made.
 TEST_F(SqliteGroupSync, ASyncThatFailsIsToldToAllWhoWait) {
     constexpr int others = 8;

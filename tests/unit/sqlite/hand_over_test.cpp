@@ -3,6 +3,7 @@
 #include "unit/memory/observed_clock.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <stop_token>
@@ -35,6 +36,20 @@ class SqliteHandOver : public SqliteTest {
                              .orchestration_name = "Hello",
                              .orchestration_version = "1.0.0"},
                 .history_delta = {started()}};
+    }
+
+    // Calls in this order, for one transaction or two: while the connection is lent the first waits
+    // for it, and the others for that one.
+    template <class... Calls>
+    void call_together(std::vector<std::jthread>& callers, Calls&&... calls) {
+        const auto call = [&](auto&& what) {
+            const auto before = store->calls();
+            callers.emplace_back(what);
+            while (store->calls() == before) {
+                std::this_thread::yield();
+            }
+        };
+        ASSERT_TRUE(store->inspect([&](Connection&) { (call(calls), ...); }));
     }
 
     // The views compare with the machine's time.
@@ -102,6 +117,121 @@ TEST_F(SqliteHandOver, WhatNobodyWaitingMayTakeStays) {
     }
     EXPECT_FALSE(lease);
     EXPECT_EQ(pending(), Rows{"worker|A|ready|0"});
+}
+
+TEST_F(SqliteHandOver, WhoSeeksTheSameAsOneWhoSleepsNeedNotLook) {
+    std::vector<std::jthread> workers;
+    const auto fetch = [&](const std::stop_token& stop) {
+        EXPECT_FALSE(
+            store->fetch_work_item({.lock_timeout = 60s, .poll_timeout = 60s, .stop = stop})
+                .value());
+    };
+    workers.emplace_back(fetch);
+    wait_for_sleepers(1);
+    const auto looked = store->transactions();
+
+    workers.emplace_back(fetch);
+    wait_for_sleepers(2);
+
+    EXPECT_EQ(store->transactions(), looked);
+}
+
+TEST_F(SqliteHandOver, WhoSeeksSomethingElseThanOneWhoSleepsLooks) {
+    std::jthread worker{[&](const std::stop_token& stop) {
+        EXPECT_FALSE(store
+                         ->fetch_work_item({.lock_timeout = 60s,
+                                            .poll_timeout = 60s,
+                                            .tags = TagFilter::tags({"gpu"}).value(),
+                                            .stop = stop})
+                         .value());
+    }};
+    wait_for_sleepers(1);
+    ASSERT_TRUE(store->enqueue_for_worker(activity("A", 1)));
+
+    EXPECT_TRUE(store->fetch_work_item({.lock_timeout = 60s, .poll_timeout = 60s}).value());
+}
+
+// A refused call undoes its whole transaction, which is run again without it: also what others were
+// handed in it, though they had not looked yet.
+TEST_F(SqliteHandOver, WhatWasHandedOverInATransactionThatIsRunAgainIsHandedOverOnce) {
+    ASSERT_TRUE(store->append_with_execution("R", 1, {started()}));
+    std::optional<OrchestrationItem> turn;
+    std::vector<std::jthread> callers;
+    call_together(
+        callers,
+        [&] { EXPECT_TRUE(store->enqueue_for_worker(activity("A", 1))); },
+        [&] { EXPECT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt)); },
+        [&] {
+            turn =
+                store->fetch_orchestration_item({.lock_timeout = 60s, .poll_timeout = 60s}).value();
+        },
+        [&] {
+            auto fresh = started();
+            fresh.event_id = 2;
+            EXPECT_FALSE(store->append_with_execution("R", 1, {fresh, started()}));
+        });
+    callers.clear();
+
+    ASSERT_TRUE(turn);
+    EXPECT_EQ(turn->instance, "A");
+    EXPECT_TRUE(store->ack_orchestration_item(end_of(*turn, ExecutionStatus::running)));
+    EXPECT_EQ(store->read("R").value().size(), 1U);
+    EXPECT_EQ(store->get_queue_depths().value().orchestrator_queue, 0U);
+}
+
+TEST_F(SqliteHandOver, WhatIsOlderIsTakenBeforeWhatTheSameTransactionMakes) {
+    ASSERT_TRUE(store->enqueue_for_worker(activity("A", 1)));
+    ASSERT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));
+    std::optional<WorkLease> lease;
+    std::optional<OrchestrationItem> turn;
+    {
+        std::vector<std::jthread> callers;
+        call_together(
+            callers,
+            [&] { (void)store->renew_session_lock({"nobody"}, 1s, 1s); },
+            [&] { EXPECT_TRUE(store->enqueue_for_worker(activity("A", 2))); },
+            [&] { EXPECT_TRUE(store->enqueue_for_orchestrator(start("B"), std::nullopt)); },
+            [&] { lease = store->fetch_work_item({.lock_timeout = 60s}).value(); },
+            [&] { turn = store->fetch_orchestration_item({.lock_timeout = 60s}).value(); });
+    }
+    ASSERT_TRUE(lease && turn);
+    EXPECT_EQ(lease->item.id, 1U);
+    EXPECT_EQ(turn->instance, "A");
+}
+
+// Nobody sleeps beside something to do, whoever was called for it and got something else.
+TEST_F(SqliteHandOver, EverythingIsTakenWhileManyMakeAndManyTake) {
+    constexpr int makers = 3;
+    constexpr int takers = 4;
+    constexpr int each = 1500;
+    std::atomic<int> taken = 0;
+    std::stop_source over;
+    {
+        std::vector<std::jthread> threads;
+        for (int taker = 0; taker < takers; ++taker) {
+            threads.emplace_back([&] {
+                while (const auto lease = store
+                                              ->fetch_work_item({.lock_timeout = 60s,
+                                                                 .poll_timeout = 60s,
+                                                                 .stop = over.get_token()})
+                                              .value()) {
+                    EXPECT_TRUE(store->ack_work_item(lease->lock_token, std::nullopt));
+                    if (++taken == makers * each) {
+                        over.request_stop();
+                    }
+                }
+            });
+        }
+        for (int maker = 0; maker < makers; ++maker) {
+            threads.emplace_back([&, maker] {
+                for (int number = 0; number < each; ++number) {
+                    EXPECT_TRUE(store->enqueue_for_worker(
+                        activity("A", static_cast<std::uint64_t>(maker * each + number))));
+                }
+            });
+        }
+    }
+    EXPECT_EQ(taken, makers * each);
 }
 
 // The one whose time is up may be gone while others are still being woken by the same clock.

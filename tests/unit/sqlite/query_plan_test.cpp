@@ -34,7 +34,9 @@ void use_everything(SqliteProvider& store, ManualClock& clock) {
     (void)store.enqueue_for_orchestrator(raise("early"), std::nullopt);
     (void)store.enqueue_for_orchestrator(raise("A"), Duration{500});
     for (int round = 0; round < 3; ++round) {
-        (void)store.enqueue_for_orchestrator(raise("A"), std::nullopt);
+        for (int more = 0; more < 3; ++more) { // the last one arrives behind others
+            (void)store.enqueue_for_orchestrator(raise("A"), std::nullopt);
+        }
         const auto turn = store.fetch_orchestration_item(turns);
         ASSERT_TRUE(turn && *turn);
         TurnCommit commit{

@@ -3,6 +3,8 @@
 #include "providers/sqlite/schema.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
+#include <durable/codec.hpp>
+
 #include <string>
 #include <vector>
 
@@ -145,6 +147,28 @@ TEST_F(SqliteSchema, AFileOfTheFirstVersionIsBroughtUpToDate) {
     make_running(*open(), "A");
 
     EXPECT_EQ(Outsider{path}.query("SELECT count(leased_until) FROM durable_pending"), Rows{"0"});
+}
+
+// One of the second version as well, messages that wait included.
+TEST_F(SqliteSchema, AFileOfTheSecondVersionIsBroughtUpToDate) {
+    {
+        auto db = Connection::open(path, {.busy_timeout = Duration{1000}, .create = true});
+        ASSERT_TRUE(db);
+        ASSERT_TRUE(migrate(**db, migrations().first(2)));
+    }
+    Outsider{path}.query(
+        "INSERT INTO instances (id, instance_id, place, head_seq) VALUES (1, 'A', 1, 1);"
+        "INSERT INTO messages (seq, instance, state, visible_at, kind, item) VALUES (1, 1, 1, 0, 0,"
+        " '" +
+        encode(start("A")).value() + "'); UPDATE store SET next_seq = 2, next_instance = 2");
+
+    const auto store = open();
+
+    const auto turn = store->fetch_orchestration_item({.lock_timeout = Duration{1000}}).value();
+    ASSERT_TRUE(turn);
+    EXPECT_EQ(turn->instance, "A");
+    EXPECT_EQ(Outsider{path}.query("SELECT queue, seq, attempts FROM durable_pending"),
+              Rows{"orchestrator|1|1"});
 }
 
 } // namespace

@@ -1,0 +1,148 @@
+// Who is called for what, where the order of things matters that threads alone would not keep.
+
+#include "providers/sqlite/waiting.hpp"
+
+#include <durable/time.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace durable::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SqliteWaiting : public ::testing::Test {
+ protected:
+    SqliteWaiting() { tx.outlook.work = {.wall = Due::never, .steady = Due::never}; }
+    void wait_for_sleepers(std::size_t number) const {
+        while (waiting.asleep() < number) {
+            std::this_thread::yield();
+        }
+    }
+    // One that looks with `look(in)`, and takes what that puts into `ready`, or what is fresh.
+    template <class Looking>
+    std::optional<std::string>
+    seek(Looking&& look, std::stop_token stop = {}, TagFilter tags = TagFilter::default_only()) {
+        const FetchWork request{
+            .poll_timeout = 60s, .tags = std::move(tags), .stop = std::move(stop)};
+        return waiting
+            .seek<std::string>(
+                request,
+                [&](auto announce, auto change) -> Result<> {
+                    announce();
+                    look();
+                    return change(tx);
+                },
+                [&](Transaction&) { return std::exchange(ready, std::nullopt); },
+                [](Transaction&, FreshWork& fresh) { return std::optional{fresh.work.text}; })
+            .value();
+    }
+
+    Waiting waiting{system_clock(), [] {}};
+    std::unique_ptr<Connection> connection = Connection::open(":memory:", {.create = true}).value();
+    Backlogs backlogs;
+    Arrivals arrivals;
+    Transaction tx{
+        .db = *connection, .random = *system_random(), .backlogs = backlogs, .arrivals = arrivals};
+    std::optional<std::string> ready;
+};
+
+TEST_F(SqliteWaiting, WhoIsCalledForSomethingAndGetsWhatIsFreshCallsAnother) {
+    std::optional<std::string> first;
+    std::optional<std::string> second;
+    std::atomic<int> looks = 0;
+    {
+        const std::jthread one{[&] {
+            first = seek([&] {
+                if (++looks == 2) { // it was called, but somebody has something for it first
+                    const ledger::NewWork work{.activity = {}, .text = "fresh"};
+                    FreshWork fresh{.seq = 1, .work = work};
+                    EXPECT_TRUE(waiting.take(tx, fresh));
+                }
+            });
+        }};
+        wait_for_sleepers(1);
+        const std::jthread other{[&] { second = seek([] {}); }};
+        wait_for_sleepers(2);
+
+        ready = "old";
+        News news;
+        news.work.emplace_back();
+        waiting.committed(news);
+    }
+    EXPECT_EQ(first, "fresh");
+    EXPECT_EQ(second, "old");
+}
+
+TEST_F(SqliteWaiting, ACallIsPassedOnToOneWhoMayTakeWhatItIsFor) {
+    std::optional<std::string> first;
+    std::optional<std::string> third;
+    std::atomic<int> looks = 0;
+    std::stop_source over;
+    {
+        const std::jthread one{[&] {
+            first = seek([&] {
+                if (++looks == 2) {
+                    const ledger::NewWork work{.activity = {}, .text = "fresh"};
+                    FreshWork fresh{.seq = 1, .work = work};
+                    EXPECT_TRUE(waiting.take(tx, fresh));
+                }
+            });
+        }};
+        wait_for_sleepers(1);
+        const std::jthread for_others{
+            [&] { EXPECT_FALSE(seek([] {}, over.get_token(), TagFilter::tags({"gpu"}).value())); }};
+        wait_for_sleepers(2);
+        const std::jthread like_the_first{[&] {
+            third = seek([] {});
+            over.request_stop();
+        }};
+        wait_for_sleepers(3);
+
+        ready = "old";
+        News news;
+        news.work.emplace_back();
+        waiting.committed(news);
+    }
+    EXPECT_EQ(first, "fresh");
+    EXPECT_EQ(third, "old");
+}
+
+// In real time: time moved by hand wakes everybody.
+TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethingElse) {
+    std::optional<std::string> by_another;
+    std::optional<std::string> by_itself;
+    std::stop_source over;
+    {
+        std::jthread another;
+        const auto got = seek([&] {
+            another = std::jthread{[&] {
+                by_another = seek([] {}, over.get_token());
+                over.request_stop();
+            }};
+            wait_for_sleepers(1);
+            ready = "old";
+            News news;
+            news.work_due = 30ms;
+            waiting.committed(news); // this one is looking, so nobody else wakes up by then
+            const ledger::NewWork work{.activity = {}, .text = "fresh"};
+            FreshWork fresh{.seq = 1, .work = work};
+            EXPECT_TRUE(waiting.take(tx, fresh));
+        });
+        EXPECT_EQ(got, "fresh");
+        by_itself = seek([] {}, over.get_token());
+        over.request_stop();
+    }
+    EXPECT_TRUE((by_another == "old") != (by_itself == "old"));
+}
+
+} // namespace
+} // namespace durable::sqlite
