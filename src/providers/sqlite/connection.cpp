@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -22,17 +21,13 @@ Error why_not_opened(sqlite3* db, int code, const std::string& path) {
     if (db == nullptr) {
         return to_error(code, sqlite3_errstr(code), path);
     }
-    std::string said = sqlite3_errmsg(db);
     auto system = sqlite3_system_errno(db);
     if (system == ENOENT) { // a file that cannot be made is last tried to be read
         if (const auto reason = why_not_made(path); reason != 0) {
             system = reason;
         }
     }
-    if (system != 0) {
-        said += ": " + std::generic_category().message(system);
-    }
-    return to_error(sqlite3_extended_errcode(db), said, path, system);
+    return to_error(sqlite3_extended_errcode(db), sqlite3_errmsg(db), path, system);
 }
 
 } // namespace
@@ -94,12 +89,11 @@ int Connection::wait_while_busy(void* self, int tries) {
 }
 
 void Connection::fail(int code) {
-    set_error(to_error(sqlite3_extended_errcode(db_.get()) == SQLITE_OK
-                           ? code
-                           : sqlite3_extended_errcode(db_.get()),
-                       sqlite3_errmsg(db_.get()),
-                       path_,
-                       sqlite3_system_errno(db_.get())));
+    const auto extended = sqlite3_extended_errcode(db_.get());
+    code = extended == SQLITE_OK ? code : extended;
+    const auto of_log = code == SQLITE_IOERR_WRITE && log_vfs_ ? log_vfs_->write_errno() : 0;
+    const auto system = of_log != 0 ? of_log : sqlite3_system_errno(db_.get());
+    set_error(to_error(code, sqlite3_errmsg(db_.get()), path_, system));
 }
 
 void Connection::set_error(Error error) {
@@ -251,8 +245,9 @@ void Connection::sync_log() {
     auto* file = log_file();
     const auto code =
         file == nullptr ? SQLITE_IOERR_FSYNC : file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+    const auto system = file == nullptr ? 0 : errno;
     if (code != SQLITE_OK) {
-        set_error(to_error(code, sqlite3_errstr(code), path_));
+        set_error(to_error(code, sqlite3_errstr(code), path_, system));
     }
 }
 

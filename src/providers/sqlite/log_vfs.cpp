@@ -17,11 +17,6 @@ constexpr int header_of_frame = 24;
 constexpr std::size_t most_kept = std::size_t{1} << 20U;
 constexpr std::size_t piece = std::size_t{1} << 16U; // SQLite writes less than twice that at once
 
-// SQLite knows a full disk, but not a quota that is used up.
-int told(int code) {
-    return code == SQLITE_IOERR_WRITE && errno == EDQUOT ? SQLITE_FULL : code;
-}
-
 // An open log. The file of the VFS behind it follows in memory.
 struct LogFile {
     sqlite3_file base{};
@@ -29,6 +24,18 @@ struct LogFile {
     std::string kept;
     sqlite3_int64 kept_at = 0; // where it belongs
     bool commits = false;      // the last header that is kept belongs to the end of a commit
+    int* write_errno = nullptr;
+
+    int write_through(std::string_view data, sqlite3_int64 at) {
+        const auto code =
+            real->pMethods->xWrite(real, data.data(), static_cast<int>(data.size()), at);
+        if (code == SQLITE_IOERR_WRITE) {
+            *write_errno = errno;
+            // SQLite knows a full disk, but not a quota that is used up.
+            return errno == EDQUOT ? SQLITE_FULL : code;
+        }
+        return code;
+    }
 
     [[nodiscard]] sqlite3_int64 end() const noexcept {
         return kept_at + static_cast<sqlite3_int64>(kept.size());
@@ -38,15 +45,12 @@ struct LogFile {
         int code = SQLITE_OK;
         const std::string_view all{kept};
         for (std::size_t done = 0; code == SQLITE_OK && done < all.size(); done += piece) {
-            const auto part = all.substr(done, piece);
-            code = real->pMethods->xWrite(real,
-                                          part.data(),
-                                          static_cast<int>(part.size()),
-                                          kept_at + static_cast<sqlite3_int64>(done));
+            code =
+                write_through(all.substr(done, piece), kept_at + static_cast<sqlite3_int64>(done));
         }
         kept.clear();
         commits = false;
-        return told(code);
+        return code;
     }
 
     int write(std::string_view data, sqlite3_int64 at) {
@@ -57,8 +61,7 @@ struct LogFile {
                 return code;
             }
             if (!begins) {
-                return told(
-                    real->pMethods->xWrite(real, data.data(), static_cast<int>(data.size()), at));
+                return write_through(data, at);
             }
             kept_at = at;
         }
@@ -182,14 +185,17 @@ LogVfs::~LogVfs() {
 
 int LogVfs::open(
     sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out_flags) {
-    auto* base = reinterpret_cast<Shim*>(vfs)->base;
+    auto* shim = reinterpret_cast<Shim*>(vfs);
+    auto* base = shim->base;
     if ((flags & SQLITE_OPEN_WAL) == 0) {
         return base->xOpen(base, name, file, flags, out_flags);
     }
-    static_assert(sizeof(LogFile) % alignof(std::max_align_t) == 0);
+    // SQLite gives its files memory that is aligned to eight bytes.
+    static_assert(sizeof(LogFile) % 8 == 0 && alignof(LogFile) <= 8);
     auto* log = new (file) LogFile;
     log->real = reinterpret_cast<sqlite3_file*>(log + 1);
     log->real->pMethods = nullptr;
+    log->write_errno = &shim->write_errno;
     const auto code = base->xOpen(base, name, log->real, flags, out_flags);
     if (log->real->pMethods == nullptr) { // then SQLite will not close it
         std::destroy_at(log);

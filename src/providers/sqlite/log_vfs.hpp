@@ -23,6 +23,9 @@ class LogVfs {
     ~LogVfs();
 
     [[nodiscard]] const char* name() const noexcept { return name_.c_str(); }
+    // Why the last write that failed did, as the system says it: SQLite does not keep that for a
+    // commit.
+    [[nodiscard]] int write_errno() const noexcept { return shim_.write_errno; }
 
  private:
     static int
@@ -32,6 +35,7 @@ class LogVfs {
     struct Shim {
         sqlite3_vfs vfs{};
         sqlite3_vfs* base = nullptr; // nullptr: there is no such VFS
+        int write_errno = 0;
     };
 
     std::string name_;

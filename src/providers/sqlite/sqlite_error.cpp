@@ -1,6 +1,7 @@
 #include "providers/sqlite/sqlite_error.hpp"
 
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include <sqlite3.h>
@@ -79,9 +80,14 @@ Error to_error(int code, std::string_view message, const std::string& path, int 
         code = SQLITE_NOTADB;
     }
     const auto meaning = meaning_of(without_room(code, system) ? SQLITE_FULL : code);
+    std::string said{message};
+    const auto of_the_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    if (of_the_system && system != 0) {
+        said += ": " + std::generic_category().message(system);
+    }
     return {.code = meaning.code,
-            .message = path + ": " + std::string{meaning.text} + " (" + std::string{message} +
-                       ", SQLite code " + std::to_string(code) + ")"};
+            .message = path + ": " + std::string{meaning.text} + " (" + said + ", SQLite code " +
+                       std::to_string(code) + ")"};
 }
 
 Error file_is_gone(const std::string& path) {

@@ -2,9 +2,12 @@
 
 #include "unit/sqlite/sqlite_fixture.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include <sys/resource.h>
 
 namespace durable::sqlite {
 namespace {
@@ -92,6 +95,25 @@ TEST_F(SqliteTrouble, AFullDiskRefusesACallAndKeepsEverythingElse) {
     ASSERT_TRUE(
         store->inspect([](Connection& db) { db.execute("PRAGMA max_page_count = 100000"); }));
     EXPECT_TRUE(store->enqueue_for_orchestrator(large, std::nullopt));
+}
+
+// The process may not make files longer than so many bytes: a write that fails for real.
+TEST_F(SqliteTrouble, AWriteThatFailsTellsTheReasonOfTheSystem) {
+    const auto store = open();
+    ASSERT_NE(::signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit low{.rlim_cur = std::filesystem::file_size(path + "-wal"),
+                     .rlim_max = before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+
+    const auto refused = store->enqueue_for_orchestrator(start("A"), std::nullopt);
+
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::storage_failed);
+    EXPECT_TRUE(refused.error().message.contains("File too large")) << refused.error().message;
+    EXPECT_FALSE(store->enqueue_for_orchestrator(start("B"), std::nullopt));
 }
 
 TEST_F(SqliteTrouble, AFileThatAnotherProgramHoldsMakesCallsWaitAndThenAnswer) {
