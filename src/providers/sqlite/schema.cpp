@@ -381,4 +381,18 @@ Result<> migrate(Connection& db, std::span<const char* const> steps) {
     return end_transaction(db, std::move(ours));
 }
 
+Result<> check_version(Connection& db) {
+    const auto known = static_cast<std::int64_t>(migrations().size());
+    const auto version = find_integer(db, "PRAGMA user_version").value_or(0);
+    if (db.failed() || version == known) {
+        return {};
+    }
+    return refuse(db,
+                  ErrorCode::unsupported,
+                  "another version of the library has changed this file while it was open (its "
+                  "schema is " +
+                      std::to_string(version) + ", known here is " + std::to_string(known) +
+                      "): end this process, and start it again with that version");
+}
+
 } // namespace durable::sqlite

@@ -25,4 +25,9 @@ inline constexpr std::int64_t application_id = 0x64757262;
 // The same as far as `steps` go, for tests of upgrades.
 [[nodiscard]] Result<> migrate(Connection& db, std::span<const char* const> steps);
 
+// Whether the schema is the one that is known here: another process may have changed it while the
+// file was open.
+//   unsupported       it is another one
+[[nodiscard]] Result<> check_version(Connection& db);
+
 } // namespace durable::sqlite

@@ -1,5 +1,6 @@
 #include "providers/sqlite/writer.hpp"
 
+#include "providers/sqlite/schema.hpp"
 #include "providers/sqlite/sqlite_error.hpp"
 #include "providers/sqlite/turn_queue.hpp"
 #include "providers/sqlite/work_queue.hpp"
@@ -197,6 +198,9 @@ void Writer::begin(Transaction& tx) {
     // After the lock is ours: waiting for it takes time, too.
     tx.now = {.wall = clock_->now(), .steady = clock_->steady()};
     if (!known_ || known_->data_version != tx.db.data_version()) {
+        if (auto same = check_version(tx.db); !same) {
+            tx.db.set_error(std::move(same).error());
+        }
         known_ = Known{.counters = load_counters(tx.db)};
         backlogs_.clear();
         arrivals_.look_again();

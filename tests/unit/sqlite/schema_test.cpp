@@ -149,6 +149,26 @@ TEST_F(SqliteSchema, AFileOfTheFirstVersionIsBroughtUpToDate) {
     EXPECT_EQ(Outsider{path}.query("SELECT count(leased_until) FROM durable_pending"), Rows{"0"});
 }
 
+// As a newer library would, while this one has it open.
+TEST_F(SqliteSchema, ASchemaThatIsChangedUnderneathIsNotWrittenTo) {
+    const auto store = open();
+    ASSERT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));
+    Outsider{path}.query("PRAGMA user_version = 99");
+
+    const auto refused = store->enqueue_for_orchestrator(start("B"), std::nullopt);
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+    EXPECT_TRUE(refused.error().message.contains("its schema is 99")) << refused.error().message;
+    EXPECT_EQ(store->fetch_orchestration_item({.lock_timeout = Duration{1000}}).error().code,
+              ErrorCode::unsupported);
+    EXPECT_EQ(Outsider{path}.query("SELECT instance_id, state FROM durable_pending"),
+              Rows{"A|ready"});
+
+    Outsider{path}.query("PRAGMA user_version = " + std::to_string(migrations().size()));
+    EXPECT_TRUE(store->enqueue_for_orchestrator(start("B"), std::nullopt));
+}
+
 // One of the second version as well, messages that wait included.
 TEST_F(SqliteSchema, AFileOfTheSecondVersionIsBroughtUpToDate) {
     {
