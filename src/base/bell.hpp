@@ -18,9 +18,10 @@ class Bell {
             wake_one(rung_);
         }
     }
+    [[nodiscard]] bool has_rung() const { return rung_.load(std::memory_order_acquire) != 0; }
     // Until it has rung since the last reset, or the time is up. May return early.
     void wait(Duration longest) {
-        if (rung_.load(std::memory_order_acquire) == 0) {
+        if (!has_rung()) {
             sleep_while(rung_, 0, std::max(longest, Duration::zero()));
         }
     }

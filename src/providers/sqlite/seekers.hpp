@@ -36,6 +36,7 @@ struct SeekerState {
     Seeking seeking = Seeking::looking;
     bool was_called = false; // and has looked for it
     bool called = false;     // there is something to look for, and it has not looked since
+    bool roused = false;     // something for it is about to be made: it is to wait for that awake
     bool stands_by = false;  // its look is a part of the transaction under way, and still to come
     SteadyInstant wakes_at;  // by itself, while asleep
     std::unique_ptr<Parker> parker;
@@ -84,9 +85,24 @@ class Seekers {
         auto* const best = next_sleeper(suits);
         if (best != nullptr) {
             best->seeking = Seeking::claimed;
+            rousing_helps_ = true;
         }
         return best;
     }
+
+    // Rouses the one who would be claimed, unless the last one was in vain; false: nobody.
+    template <class Suits>
+    [[nodiscard]] bool rouse(Suits&& suits, Bells& to_wake) {
+        auto* const seeker = rousing_helps_ ? next_sleeper(suits) : nullptr;
+        if (seeker == nullptr || seeker->roused) {
+            return false;
+        }
+        seeker->roused = true;
+        to_wake.push_back(seeker->parker->bell());
+        return true;
+    }
+    // Nobody is roused again before somebody who sleeps gets something.
+    void note_vain_rousing() noexcept { rousing_helps_ = false; }
 
     void nobody_stands_by() {
         for (auto* seeker : seekers_) {
@@ -179,6 +195,7 @@ class Seekers {
         return best;
     }
 
+    bool rousing_helps_ = true;             // as far as the last time tells
     std::vector<Seeker<Request>*> seekers_; // in the order in which they came
     std::optional<SteadyInstant> due_;
 };

@@ -1,10 +1,12 @@
 #include "providers/sqlite/sqlite_provider.hpp"
 
+#include "base/stay_awake.hpp"
 #include "base/try.hpp"
 #include "providers/ledger/queueing.hpp"
 #include "providers/sqlite/activities.hpp"
 #include "providers/sqlite/reading.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace durable::sqlite {
@@ -149,8 +151,33 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
     return unpack(std::move(taken));
 }
 
+// Whoever could be roused is awake anyway where others call, and with one core wakes up no sooner.
+bool SqliteProvider::may_rouse() const {
+    return may_stay_awake() && !writer_.is_busy();
+}
+
+// Hints: whatever turns out otherwise, those who were roused for it go to sleep again.
+void SqliteProvider::expect(const TurnCommit& commit, const PreparedCommit& prepared) {
+    if (!prepared.work.empty() && !prepared.work.front().session) {
+        waiting_.expect_work(prepared.work.front().tag);
+    }
+    const auto at_once = [](const ledger::NewMessage& message) {
+        return message.visible_at == Instant{};
+    };
+    if (std::ranges::any_of(prepared.messages, at_once)) {
+        waiting_.expect_turn();
+    }
+    const auto status = commit.metadata.status.value_or(ExecutionStatus::running);
+    if (status != ExecutionStatus::running && !commit.history_delta.empty()) {
+        waiting_.expect_end(commit.history_delta.front().instance_id);
+    }
+}
+
 Result<> SqliteProvider::ack_orchestration_item(const TurnCommit& commit) {
     const auto prepared = prepare(commit);
+    if (prepared && may_rouse()) {
+        expect(commit, *prepared);
+    }
     return carry_out("ack_orchestration_item", Telling::at_once, [&](Transaction& tx) {
         return commit_turn(tx, commit, prepared);
     });
@@ -208,6 +235,9 @@ Result<> SqliteProvider::enqueue_for_orchestrator(const WorkItem& item,
     if (!message) {
         return failed(std::move(message).error(), operation);
     }
+    if (delay.value_or(Duration::zero()) <= Duration::zero() && may_rouse()) {
+        waiting_.expect_turn();
+    }
     return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
         message->visible_at =
             ledger::visible_at(item, tx.now.wall, delay.value_or(Duration::zero()));
@@ -223,6 +253,9 @@ Result<> SqliteProvider::enqueue_for_worker(const WorkItem& item) {
     const auto made = ledger::to_work(item);
     if (!made) {
         return failed(made.error(), operation);
+    }
+    if (!made->session && may_rouse()) {
+        waiting_.expect_work(made->tag);
     }
     return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
         add_work(tx, *made, get_instance(tx, made->activity.instance).id);
@@ -270,6 +303,9 @@ Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork
 
 Result<> SqliteProvider::ack_work_item(const std::string& lock_token,
                                        const std::optional<WorkItem>& completion) {
+    if (completion && may_rouse()) {
+        waiting_.expect_turn();
+    }
     return carry_out("ack_work_item", Telling::at_once, [&](Transaction& tx) {
         return finish_work(tx, lock_token, completion);
     });

@@ -130,6 +130,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     [[nodiscard]] Result<std::uint32_t> max_attempt_count(const std::string& instance);
     // How many threads sleep in a fetch or a watch.
     [[nodiscard]] std::size_t sleepers() const { return waiting_.asleep(); }
+    [[nodiscard]] Waiting::Rousings rousings() const { return waiting_.rousings(); }
     [[nodiscard]] std::uint64_t transactions() const { return writer_.transactions(); }
     [[nodiscard]] std::size_t calls() const { return writer_.calls(); } // for a transaction
     // Lends the connection that writes.
@@ -140,6 +141,8 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
  private:
     using Telling = Writer::Telling;
 
+    [[nodiscard]] bool may_rouse() const;
+    void expect(const TurnCommit& commit, const PreparedCommit& prepared);
     [[nodiscard]] Result<>
     carry_out(std::string_view operation, Telling telling, Writer::Change change);
     // As far as the store promises, the store of this version is on the disk afterwards, or

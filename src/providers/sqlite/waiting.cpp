@@ -202,6 +202,69 @@ void Waiting::undone() {
     wake(to_wake);
 }
 
+// ---- Before a transaction
+
+void Waiting::expect_turn() {
+    Bells to_wake;
+    {
+        const MutexLock lock{mutex_};
+        const auto anybody = [](const FetchOrchestration&) { return true; };
+        rousings_.made += turns_.rouse(anybody, to_wake) ? 1 : 0;
+    }
+    wake(to_wake);
+}
+
+void Waiting::expect_work(const std::optional<std::string>& tag) {
+    Bells to_wake;
+    {
+        const MutexLock lock{mutex_};
+        const auto suits = [&](const FetchWork& request) { return request.tags.matches(tag); };
+        rousings_.made += work_.rouse(suits, to_wake) ? 1 : 0;
+    }
+    wake(to_wake);
+}
+
+void Waiting::expect_end(const std::string& instance) {
+    Bells to_wake;
+    {
+        const MutexLock lock{mutex_};
+        const auto [first, last] = watchers_.equal_range(instance);
+        for (auto found = first; found != last; ++found) {
+            auto& watcher = *found->second;
+            rousings_.made += watcher.roused ? 0 : 1;
+            watcher.roused = true;
+            to_wake.push_back(watcher.parker->bell());
+        }
+    }
+    wake(to_wake);
+}
+
+Waiting::Rousings Waiting::rousings() const {
+    const MutexLock lock{mutex_};
+    return rousings_;
+}
+
+bool Waiting::begin_rousing(SeekerState& self) {
+    const MutexLock lock{mutex_};
+    const auto waits = self.seeking == Seeking::asleep || self.seeking == Seeking::claimed;
+    if (self.roused && waits && !self.called) {
+        return true;
+    }
+    forget_rousing(self);
+    return false;
+}
+
+bool Waiting::begin_rousing(Watcher& self) {
+    const MutexLock lock{mutex_};
+    if (self.roused && !self.called) {
+        return true;
+    }
+    forget_rousing(self);
+    return false;
+}
+
+// ---- Those who look
+
 void Waiting::stand_by(SeekerState& self) {
     const MutexLock lock{mutex_};
     self.stands_by = true;
@@ -270,6 +333,10 @@ std::optional<SeenState> Waiting::watch_loop(const WatchInstance& request,
         while (!(over = clock_->steady() >= deadline || request.stop.stop_requested()) &&
                !take_call(self)) {
             parker.park(deadline - clock_->steady());
+            if (begin_rousing(self)) {
+                (void)parker.stay_awake(roused_for);
+                end_rousing(self);
+            }
         }
         count_sleeper(false);
     }

@@ -67,6 +67,18 @@ class Waiting final : public Writer::Companion {
     void undone() override DURABLE_EXCLUDES(mutex_);
     void broken() override DURABLE_EXCLUDES(mutex_) { wake_all(); }
 
+    // A call is about to begin that will probably make a turn, an activity of that tag, or the end
+    // of an instance: whoever will get it wakes up meanwhile and is there when it is committed. A
+    // core that sleeps needs as long to run again as the call takes.
+    void expect_turn() DURABLE_EXCLUDES(mutex_);
+    void expect_work(const std::optional<std::string>& tag) DURABLE_EXCLUDES(mutex_);
+    void expect_end(const std::string& instance) DURABLE_EXCLUDES(mutex_);
+    struct Rousings {
+        std::uint64_t made = 0;
+        std::uint64_t over = 0; // whoever was roused does not wait awake any more
+    };
+    [[nodiscard]] Rousings rousings() const DURABLE_EXCLUDES(mutex_);
+
     void wake_all() DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] bool empty() const DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] std::size_t asleep() const DURABLE_EXCLUDES(mutex_); // how many
@@ -75,6 +87,7 @@ class Waiting final : public Writer::Companion {
     struct Watcher {
         bool ended_only = false;
         bool called = false;
+        bool roused = false;
         std::optional<SeenState> told; // what it waits for: no need to look
         Parker* parker = nullptr;
     };
@@ -83,6 +96,10 @@ class Waiting final : public Writer::Companion {
         Parker* parker;
         void operator()() const { parker->wake(); }
     };
+
+    // Transactions take less, and where others want the core they get it.
+    static constexpr AwakeLimits roused_for{.longest = std::chrono::microseconds{300},
+                                            .others_run = std::chrono::microseconds{100}};
 
     enum class Woken : std::uint8_t { to_look, with_something, to_stop };
 
@@ -121,6 +138,26 @@ class Waiting final : public Writer::Companion {
                               SteadyInstant deadline,
                               std::optional<SteadyInstant> due,
                               std::uint64_t jumps) DURABLE_EXCLUDES(mutex_);
+    // Whether it was roused and should wait awake: what it was roused for has not come yet.
+    [[nodiscard]] bool begin_rousing(SeekerState& self) DURABLE_EXCLUDES(mutex_);
+    [[nodiscard]] bool begin_rousing(Watcher& self) DURABLE_EXCLUDES(mutex_);
+    template <class Request>
+    void end_rousing(Seeker<Request>& self) DURABLE_EXCLUDES(mutex_) {
+        const MutexLock lock{mutex_};
+        forget_rousing(self);
+        if (self.seeking == Seeking::asleep && !self.called) {
+            seekers<Request>().note_vain_rousing();
+        }
+    }
+    void end_rousing(Watcher& self) DURABLE_EXCLUDES(mutex_) {
+        const MutexLock lock{mutex_};
+        forget_rousing(self);
+    }
+    template <class Sleeper>
+    void forget_rousing(Sleeper& self) DURABLE_REQUIRES(mutex_) {
+        rousings_.over += self.roused ? 1 : 0;
+        self.roused = false;
+    }
     void stand_by(SeekerState& self) DURABLE_EXCLUDES(mutex_);
     // `looks`: at what there is by now, so it does what it was called for.
     void stand_down(SeekerState& self, bool looks) DURABLE_EXCLUDES(mutex_);
@@ -155,6 +192,7 @@ class Waiting final : public Writer::Companion {
     Seekers<FetchWork> work_ DURABLE_GUARDED_BY(mutex_);
     std::unordered_multimap<std::string, Watcher*> watchers_ DURABLE_GUARDED_BY(mutex_);
     std::vector<SeekerState*> handed_ DURABLE_GUARDED_BY(mutex_); // by the transaction under way
+    Rousings rousings_ DURABLE_GUARDED_BY(mutex_);
     std::size_t asleep_ DURABLE_GUARDED_BY(mutex_) = 0;
     std::uint64_t jumps_ DURABLE_GUARDED_BY(mutex_) = 0; // of the clock, by hand
     std::shared_ptr<void> on_jump_;                      // last: destroyed first
@@ -306,6 +344,10 @@ Waiting::Woken Waiting::sleep(Seeker<Request>& self,
     for (;;) {
         if (left > Duration::zero()) {
             self.parker->park(left);
+        }
+        if (begin_rousing(self)) {
+            (void)self.parker->stay_awake(roused_for);
+            end_rousing(self);
         }
         const MutexLock lock{mutex_};
         if (self.seeking == Seeking::claimed) { // whoever claimed it says what became of that

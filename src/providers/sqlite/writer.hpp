@@ -69,6 +69,10 @@ class Writer {
     [[nodiscard]] Result<>
     apply(Change change, Kind kind, Telling telling, std::function<void()> announce = {});
 
+    // Whether a transaction is made for somebody else.
+    [[nodiscard]] bool is_busy() const noexcept {
+        return newest_.load(std::memory_order_relaxed) != nullptr;
+    }
     // How many calls have come.
     [[nodiscard]] std::size_t calls() const noexcept { return dormitories_.arrivals(); }
     // How many transactions were committed.

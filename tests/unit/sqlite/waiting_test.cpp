@@ -144,5 +144,47 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
     EXPECT_TRUE((by_another == "old") != (by_itself == "old"));
 }
 
+TEST_F(SqliteWaiting, WhoIsRousedInVainSleepsOnAndNobodyIsRousedUntilSomebodyGetsSomething) {
+    std::optional<std::string> first;
+    {
+        const std::jthread one{[&] { first = seek([] {}); }};
+        wait_for_sleepers(1);
+        waiting.expect_work(std::nullopt);
+        while (waiting.rousings().over == 0) {
+            std::this_thread::yield();
+        }
+        waiting.expect_work(std::nullopt);
+        EXPECT_EQ(waiting.rousings().made, 1U) << "the last one was in vain";
+
+        const ledger::NewWork work{.activity = {}, .text = "fresh"};
+        FreshWork fresh{.seq = 1, .work = work};
+        EXPECT_TRUE(waiting.take(tx, fresh)) << "it can be handed something as before";
+        waiting.committed({});
+    }
+    EXPECT_EQ(first, "fresh");
+
+    std::stop_source over;
+    const std::jthread another{[&] { EXPECT_FALSE(seek([] {}, over.get_token())); }};
+    wait_for_sleepers(1);
+    waiting.expect_work(std::nullopt);
+    EXPECT_EQ(waiting.rousings().made, 2U);
+    over.request_stop();
+}
+
+TEST_F(SqliteWaiting, OnlyWhoMayTakeItIsRousedAndOnlyOne) {
+    std::stop_source over;
+    const auto sleep = [&] { EXPECT_FALSE(seek([] {}, over.get_token())); };
+    const std::jthread one{sleep};
+    const std::jthread other{sleep};
+    wait_for_sleepers(2);
+
+    waiting.expect_work("gpu");
+    waiting.expect_turn();
+    EXPECT_EQ(waiting.rousings().made, 0U);
+    waiting.expect_work(std::nullopt);
+    EXPECT_EQ(waiting.rousings().made, 1U);
+    over.request_stop();
+}
+
 } // namespace
 } // namespace durable::sqlite
