@@ -85,7 +85,6 @@ class Seekers {
         auto* const best = next_sleeper(suits);
         if (best != nullptr) {
             best->seeking = Seeking::claimed;
-            rousing_helps_ = true;
         }
         return best;
     }
@@ -101,8 +100,9 @@ class Seekers {
         to_wake.push_back(seeker->parker->bell());
         return true;
     }
-    // Nobody is roused again before somebody who sleeps gets something.
+    // In vain: nobody is roused again before somebody who sleeps gets something.
     void note_vain_rousing() noexcept { rousing_helps_ = false; }
+    void note_hand_over() noexcept { rousing_helps_ = true; }
 
     void nobody_stands_by() {
         for (auto* seeker : seekers_) {
@@ -126,11 +126,12 @@ class Seekers {
         });
     }
 
-    // For up to `pieces` pieces of work: calls as many seekers, first those who are looking. For
-    // how many there was nobody to call.
+    // For up to `pieces` pieces of work: calls as many seekers, first those who are looking, last
+    // those who may get something else meanwhile and then pass the call on. For how many there was
+    // nobody to call.
     template <class Suits>
     std::size_t call(std::size_t pieces, Suits&& suits, Bells& to_wake) {
-        for (const auto wanted : {Seeking::looking, Seeking::asleep}) {
+        for (const auto wanted : {Seeking::looking, Seeking::asleep, Seeking::claimed}) {
             for (auto* seeker : seekers_) {
                 if (pieces == 0) {
                     return 0;
@@ -167,7 +168,10 @@ class Seekers {
                 (seeker->seeking == Seeking::asleep && seeker->wakes_at <= due)) {
                 return; // this one will look
             }
-            candidate = seeker->seeking == Seeking::asleep ? seeker : candidate;
+            // Whoever is claimed may get nothing, and sleeps on; if it does, it passes this on.
+            const auto sleeps =
+                seeker->seeking == Seeking::asleep || seeker->seeking == Seeking::claimed;
+            candidate = sleeps ? seeker : candidate;
         }
         if (candidate != nullptr) {
             candidate->wakes_at = due; // it wakes to sleep no longer than that

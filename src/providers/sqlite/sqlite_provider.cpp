@@ -167,8 +167,9 @@ void SqliteProvider::expect(const TurnCommit& commit, const PreparedCommit& prep
     if (std::ranges::any_of(prepared.messages, at_once)) {
         waiting_.expect_turn();
     }
-    const auto status = commit.metadata.status.value_or(ExecutionStatus::running);
-    if (status != ExecutionStatus::running && !commit.history_delta.empty()) {
+    const auto ends = commit.metadata.status == ExecutionStatus::completed ||
+                      commit.metadata.status == ExecutionStatus::failed;
+    if (ends && !commit.history_delta.empty()) {
         waiting_.expect_end(commit.history_delta.front().instance_id);
     }
 }

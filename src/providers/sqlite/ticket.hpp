@@ -42,8 +42,6 @@ class Dormitory {
 // for either of them.
 class Dormitories {
  public:
-    [[nodiscard]] std::size_t arrivals() const noexcept { return arrivals_; }
-
     struct Place {
         Dormitory& dormitory;
         Dormitory::Bed bed;

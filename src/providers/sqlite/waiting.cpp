@@ -92,6 +92,7 @@ bool Waiting::hand_over(Suits&& suits, Giving&& give) {
     }
     if (got) {
         handed_.push_back(seeker);
+        seekers<Request>().note_hand_over();
         return true;
     }
     seeker->seeking = Seeking::asleep;
@@ -209,7 +210,7 @@ void Waiting::expect_turn() {
     {
         const MutexLock lock{mutex_};
         const auto anybody = [](const FetchOrchestration&) { return true; };
-        rousings_.made += turns_.rouse(anybody, to_wake) ? 1 : 0;
+        rousings_.made += turns_.rouse(anybody, to_wake) ? 1U : 0U;
     }
     wake(to_wake);
 }
@@ -219,7 +220,7 @@ void Waiting::expect_work(const std::optional<std::string>& tag) {
     {
         const MutexLock lock{mutex_};
         const auto suits = [&](const FetchWork& request) { return request.tags.matches(tag); };
-        rousings_.made += work_.rouse(suits, to_wake) ? 1 : 0;
+        rousings_.made += work_.rouse(suits, to_wake) ? 1U : 0U;
     }
     wake(to_wake);
 }
@@ -228,12 +229,12 @@ void Waiting::expect_end(const std::string& instance) {
     Bells to_wake;
     {
         const MutexLock lock{mutex_};
-        const auto [first, last] = watchers_.equal_range(instance);
-        for (auto found = first; found != last; ++found) {
-            auto& watcher = *found->second;
-            rousings_.made += watcher.roused ? 0 : 1;
-            watcher.roused = true;
-            to_wake.push_back(watcher.parker->bell());
+        // One of them: to wake many would take longer than the call.
+        const auto found = watchers_.find(instance);
+        if (found != watchers_.end() && !found->second->roused) {
+            found->second->roused = true;
+            ++rousings_.made;
+            to_wake.push_back(found->second->parker->bell());
         }
     }
     wake(to_wake);
@@ -341,6 +342,7 @@ std::optional<SeenState> Waiting::watch_loop(const WatchInstance& request,
         count_sleeper(false);
     }
     const MutexLock lock{mutex_};
+    forget_rousing(self);
     const auto [begin, end] = watchers_.equal_range(request.instance);
     watchers_.erase(
         std::find_if(begin, end, [&](const auto& watcher) { return watcher.second == &self; }));

@@ -142,10 +142,10 @@ class Waiting final : public Writer::Companion {
     [[nodiscard]] bool begin_rousing(SeekerState& self) DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] bool begin_rousing(Watcher& self) DURABLE_EXCLUDES(mutex_);
     template <class Request>
-    void end_rousing(Seeker<Request>& self) DURABLE_EXCLUDES(mutex_) {
+    void end_rousing(Seeker<Request>& self, bool woken) DURABLE_EXCLUDES(mutex_) {
         const MutexLock lock{mutex_};
         forget_rousing(self);
-        if (self.seeking == Seeking::asleep && !self.called) {
+        if (!woken && self.seeking == Seeking::asleep) {
             seekers<Request>().note_vain_rousing();
         }
     }
@@ -155,7 +155,7 @@ class Waiting final : public Writer::Companion {
     }
     template <class Sleeper>
     void forget_rousing(Sleeper& self) DURABLE_REQUIRES(mutex_) {
-        rousings_.over += self.roused ? 1 : 0;
+        rousings_.over += self.roused ? 1U : 0U;
         self.roused = false;
     }
     void stand_by(SeekerState& self) DURABLE_EXCLUDES(mutex_);
@@ -290,6 +290,7 @@ void Waiting::leave(Seeker<Request>& self, bool empty_handed) {
         const MutexLock lock{mutex_};
         auto& others = seekers<Request>();
         others.remove(self);
+        forget_rousing(self);
         const auto like_self = [&](const Request& other) {
             return seek_the_same(other, *self.request);
         };
@@ -346,8 +347,7 @@ Waiting::Woken Waiting::sleep(Seeker<Request>& self,
             self.parker->park(left);
         }
         if (begin_rousing(self)) {
-            (void)self.parker->stay_awake(roused_for);
-            end_rousing(self);
+            end_rousing(self, self.parker->stay_awake(roused_for));
         }
         const MutexLock lock{mutex_};
         if (self.seeking == Seeking::claimed) { // whoever claimed it says what became of that

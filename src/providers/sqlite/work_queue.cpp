@@ -3,13 +3,15 @@
 #include "providers/ledger/moment.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace durable::sqlite {
 
 namespace {
 
-constexpr std::int64_t most_announced = 64; // waking more at once helps nobody
+// Beyond that it is not worth to count: all who may take them look.
+constexpr std::int64_t most_counted = 64;
 
 struct Session {
     std::string owner;
@@ -87,9 +89,11 @@ void set_live(Transaction& tx, const std::string& session, bool live) {
                                         " AND state = 1 LIMIT ?3)",
                                         session,
                                         tag,
-                                        most_announced);
+                                        most_counted);
         if (ready.value_or(0) > 0) {
-            announce(tx, tag, session, static_cast<std::size_t>(*ready));
+            const auto items = *ready < most_counted ? static_cast<std::size_t>(*ready)
+                                                     : std::numeric_limits<std::size_t>::max();
+            announce(tx, tag, session, items);
         }
     }
 }

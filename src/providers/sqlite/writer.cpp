@@ -48,6 +48,7 @@ Result<> Writer::apply(Change change, Kind kind, Telling telling, std::function<
     while (!newest_.compare_exchange_weak(
         job.before, &job, std::memory_order_acq_rel, std::memory_order_relaxed)) {
     }
+    calls_.fetch_add(1, std::memory_order_relaxed);
     const auto leads = job.before == nullptr;
     if (leads || (job.waiter.ticket.wait() == Ticket::Call::lead && !job.committed)) {
         lead(job);

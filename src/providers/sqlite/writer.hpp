@@ -73,8 +73,8 @@ class Writer {
     [[nodiscard]] bool is_busy() const noexcept {
         return newest_.load(std::memory_order_relaxed) != nullptr;
     }
-    // How many calls have come.
-    [[nodiscard]] std::size_t calls() const noexcept { return dormitories_.arrivals(); }
+    // How many calls have come, and are done or wait in their order.
+    [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
     // How many transactions were committed.
     [[nodiscard]] std::uint64_t transactions() const noexcept { return transactions_; }
 
@@ -138,6 +138,7 @@ class Writer {
     Job nobody_waits_;
     std::vector<Job*> seen_; // in their order; of the leader
 
+    std::atomic<std::size_t> calls_ = 0;
     std::atomic<std::uint64_t> transactions_ = 0;
     Mutex connection_mutex_;
     Arrivals arrivals_ DURABLE_GUARDED_BY(connection_mutex_);

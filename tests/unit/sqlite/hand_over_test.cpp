@@ -119,6 +119,36 @@ TEST_F(SqliteHandOver, WhatNobodyWaitingMayTakeStays) {
     EXPECT_EQ(pending(), Rows{"worker|A|ready|0"});
 }
 
+// In real time: time moved by hand wakes everybody.
+TEST_F(SqliteHandOver, EverybodyMayHaveOfAllThatASessionLeavesWhenItEnds) {
+    constexpr std::size_t workers = 150;
+    store = nullptr;
+    store = open({.clock = system_clock()});
+    for (std::uint64_t id = 1; id <= workers + 1; ++id) {
+        auto item = std::get<work::ActivityExecute>(activity("A", id));
+        item.session_id = "S";
+        ASSERT_TRUE(store->enqueue_for_worker(item));
+    }
+    const auto fetch = [&](const std::string& owner, Duration session, Duration poll) {
+        return store
+            ->fetch_work_item({.lock_timeout = 60s,
+                               .poll_timeout = poll,
+                               .session = SessionClaim{.owner_id = owner, .lock_timeout = session},
+                               .stop = {}})
+            .value();
+    };
+    ASSERT_TRUE(fetch("one that ends", 1s, 0s));
+
+    std::vector<std::jthread> waiting;
+    std::atomic<std::size_t> got = 0;
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+        waiting.emplace_back([&] { got += fetch("another", 60s, 30s) ? 1U : 0U; });
+    }
+    waiting.clear();
+
+    EXPECT_EQ(got, workers);
+}
+
 TEST_F(SqliteHandOver, WhoSeeksTheSameAsOneWhoSleepsNeedNotLook) {
     std::vector<std::jthread> workers;
     const auto fetch = [&](const std::stop_token& stop) {

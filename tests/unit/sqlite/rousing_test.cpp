@@ -131,6 +131,38 @@ TEST_F(SqliteRousing, TheEndOfAnInstanceRousesWhoWaitsForThatOne) {
     EXPECT_EQ(seen->status, ExecutionStatus::completed);
 }
 
+TEST_F(SqliteRousing, TheNextExecutionOfAnInstanceDoesNotRouseWhoWaitsForItsEnd) {
+    const auto turn = begin("A");
+    std::jthread waits{[&](const std::stop_token& stop) {
+        (void)store->watch_instance(
+            {.instance = "A", .timeout = 60s, .stop = stop, .ended_only = true});
+    }};
+    wait_for_sleepers(1);
+
+    ASSERT_TRUE(store->ack_orchestration_item(end_of(turn, ExecutionStatus::continued_as_new)));
+
+    expect_roused(0);
+    waits.request_stop();
+}
+
+TEST_F(SqliteRousing, OneOfManyWhoWaitForAnEndIsRoused) {
+    const auto turn = begin("A");
+    std::vector<std::jthread> waiting;
+    for (int i = 0; i < 5; ++i) {
+        waiting.emplace_back([&] {
+            const auto seen = store->watch_instance(
+                {.instance = "A", .timeout = 60s, .stop = {}, .ended_only = true});
+            EXPECT_EQ(seen.value().status, ExecutionStatus::completed);
+        });
+    }
+    wait_for_sleepers(5);
+
+    ASSERT_TRUE(store->ack_orchestration_item(end_of(turn, ExecutionStatus::completed)));
+
+    waiting.clear();
+    expect_roused(1);
+}
+
 TEST_F(SqliteRousing, AMessageForAnotherInstanceRousesAnEngine) {
     auto commit = end_of(begin("A"), ExecutionStatus::running);
     commit.orchestrator_items = {start("B")};

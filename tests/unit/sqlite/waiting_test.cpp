@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -41,7 +42,13 @@ class SqliteWaiting : public ::testing::Test {
                     look();
                     return change(tx);
                 },
-                [&](Transaction&) { return std::exchange(ready, std::nullopt); },
+                [&](Transaction&) {
+                    auto taken = std::exchange(ready, std::nullopt);
+                    if (const auto hook = std::exchange(after_take, nullptr)) {
+                        hook();
+                    }
+                    return taken;
+                },
                 [](Transaction&, FreshWork& fresh) { return std::optional{fresh.work.text}; })
             .value();
     }
@@ -53,6 +60,7 @@ class SqliteWaiting : public ::testing::Test {
     Transaction tx{
         .db = *connection, .random = *system_random(), .backlogs = backlogs, .arrivals = arrivals};
     std::optional<std::string> ready;
+    std::function<void()> after_take; // once, when somebody has taken what was ready, if anything
 };
 
 TEST_F(SqliteWaiting, WhoIsCalledForSomethingAndGetsWhatIsFreshCallsAnother) {
@@ -144,6 +152,41 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
     EXPECT_TRUE((by_another == "old") != (by_itself == "old"));
 }
 
+// While another thread's transaction tries to get something for it, and gets nothing.
+TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenFollowsACallThatCameMeanwhile) {
+    std::optional<std::string> got;
+    {
+        const std::jthread one{[&] { got = seek([] {}); }};
+        wait_for_sleepers(1);
+        after_take = [&] {
+            ready = "old";
+            News news;
+            news.work.emplace_back();
+            waiting.committed(news);
+        };
+        tx.news.work.emplace_back();
+        waiting.before_commit(tx);
+    }
+    EXPECT_EQ(got, "old");
+}
+
+TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenLooksWhenSomethingFallsDue) {
+    std::optional<std::string> got;
+    {
+        const std::jthread one{[&] { got = seek([] {}); }};
+        wait_for_sleepers(1);
+        after_take = [&] {
+            ready = "old";
+            News news;
+            news.work_due = 30ms;
+            waiting.committed(news);
+        };
+        tx.news.work.emplace_back();
+        waiting.before_commit(tx);
+    }
+    EXPECT_EQ(got, "old");
+}
+
 TEST_F(SqliteWaiting, WhoIsRousedInVainSleepsOnAndNobodyIsRousedUntilSomebodyGetsSomething) {
     std::optional<std::string> first;
     {
@@ -155,6 +198,10 @@ TEST_F(SqliteWaiting, WhoIsRousedInVainSleepsOnAndNobodyIsRousedUntilSomebodyGet
         }
         waiting.expect_work(std::nullopt);
         EXPECT_EQ(waiting.rousings().made, 1U) << "the last one was in vain";
+        tx.news.work.emplace_back();
+        waiting.before_commit(tx); // there is nothing to get
+        waiting.expect_work(std::nullopt);
+        EXPECT_EQ(waiting.rousings().made, 1U) << "nobody got anything since";
 
         const ledger::NewWork work{.activity = {}, .text = "fresh"};
         FreshWork fresh{.seq = 1, .work = work};
