@@ -1,5 +1,6 @@
 // Whoever waits in a fetch gets what somebody else's transaction made, in that very transaction.
 
+#include "base/stopwatch.hpp"
 #include "unit/memory/observed_clock.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
@@ -129,12 +130,13 @@ TEST_F(SqliteHandOver, EverybodyMayHaveOfAllThatASessionLeavesWhenItEnds) {
         item.session_id = "S";
         ASSERT_TRUE(store->enqueue_for_worker(item));
     }
+    std::stop_source over;
     const auto fetch = [&](const std::string& owner, Duration session, Duration poll) {
         return store
             ->fetch_work_item({.lock_timeout = 60s,
                                .poll_timeout = poll,
                                .session = SessionClaim{.owner_id = owner, .lock_timeout = session},
-                               .stop = {}})
+                               .stop = over.get_token()})
             .value();
     };
     ASSERT_TRUE(fetch("one that ends", 1s, 0s));
@@ -142,8 +144,12 @@ TEST_F(SqliteHandOver, EverybodyMayHaveOfAllThatASessionLeavesWhenItEnds) {
     std::vector<std::jthread> waiting;
     std::atomic<std::size_t> got = 0;
     for (std::size_t worker = 0; worker < workers; ++worker) {
-        waiting.emplace_back([&] { got += fetch("another", 60s, 30s) ? 1U : 0U; });
+        waiting.emplace_back([&] { got += fetch("another", 60s, 1h) ? 1U : 0U; });
     }
+    for (const Stopwatch watch; got < workers && watch.elapsed() < 20s;) {
+        std::this_thread::yield();
+    }
+    over.request_stop(); // without a last look
     waiting.clear();
 
     EXPECT_EQ(got, workers);

@@ -1,5 +1,6 @@
 // Who is called for what, where the order of things matters that threads alone would not keep.
 
+#include "base/stopwatch.hpp"
 #include "providers/sqlite/waiting.hpp"
 
 #include <durable/time.hpp>
@@ -51,6 +52,25 @@ class SqliteWaiting : public ::testing::Test {
                 },
                 [](Transaction&, FreshWork& fresh) { return std::optional{fresh.work.text}; })
             .value();
+    }
+
+    // What one gets that slept before `meanwhile()`, which must not take longer than some seconds.
+    template <class Meanwhile>
+    std::optional<std::string> sleep_during(Meanwhile&& meanwhile) {
+        std::optional<std::string> got;
+        std::atomic<bool> over = false;
+        std::jthread one{[&](const std::stop_token& stop) {
+            got = seek([] {}, stop);
+            over = true;
+        }};
+        wait_for_sleepers(1);
+        meanwhile();
+        for (const Stopwatch watch; !over && watch.elapsed() < 10s;) {
+            std::this_thread::yield();
+        }
+        one.request_stop(); // without a last look
+        one.join();
+        return got;
     }
 
     Waiting waiting{system_clock(), [] {}};
@@ -154,10 +174,7 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
 
 // While another thread's transaction tries to get something for it, and gets nothing.
 TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenFollowsACallThatCameMeanwhile) {
-    std::optional<std::string> got;
-    {
-        const std::jthread one{[&] { got = seek([] {}); }};
-        wait_for_sleepers(1);
+    const auto got = sleep_during([&] {
         after_take = [&] {
             ready = "old";
             News news;
@@ -166,15 +183,12 @@ TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenFollowsACallThatCameMeanwhi
         };
         tx.news.work.emplace_back();
         waiting.before_commit(tx);
-    }
+    });
     EXPECT_EQ(got, "old");
 }
 
 TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenLooksWhenSomethingFallsDue) {
-    std::optional<std::string> got;
-    {
-        const std::jthread one{[&] { got = seek([] {}); }};
-        wait_for_sleepers(1);
+    const auto got = sleep_during([&] {
         after_take = [&] {
             ready = "old";
             News news;
@@ -183,7 +197,7 @@ TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenLooksWhenSomethingFallsDue)
         };
         tx.news.work.emplace_back();
         waiting.before_commit(tx);
-    }
+    });
     EXPECT_EQ(got, "old");
 }
 
