@@ -91,7 +91,8 @@ int Connection::wait_while_busy(void* self, int tries) {
 void Connection::fail(int code) {
     const auto extended = sqlite3_extended_errcode(db_.get());
     code = extended == SQLITE_OK ? code : extended;
-    const auto of_log = code == SQLITE_IOERR_WRITE && log_vfs_ ? log_vfs_->write_errno() : 0;
+    const auto written = code == SQLITE_IOERR_WRITE || code == SQLITE_FULL;
+    const auto of_log = written && log_vfs_ ? log_vfs_->write_errno() : 0;
     const auto system = of_log != 0 ? of_log : sqlite3_system_errno(db_.get());
     set_error(to_error(code, sqlite3_errmsg(db_.get()), path_, system));
 }

@@ -1,5 +1,7 @@
 #include "providers/sqlite/log_vfs.hpp"
 
+#include "providers/sqlite/sqlite_error.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -29,12 +31,9 @@ struct LogFile {
     int write_through(std::string_view data, sqlite3_int64 at) {
         const auto code =
             real->pMethods->xWrite(real, data.data(), static_cast<int>(data.size()), at);
-        if (code == SQLITE_IOERR_WRITE) {
-            *write_errno = errno;
-            // SQLite knows a full disk, but not a quota that is used up.
-            return errno == EDQUOT ? SQLITE_FULL : code;
-        }
-        return code;
+        *write_errno = code == SQLITE_OK ? 0 : errno;
+        // SQLite knows a full disk, but neither a quota nor a limit of the process.
+        return code == SQLITE_IOERR_WRITE && is_no_room(errno) ? SQLITE_FULL : code;
     }
 
     [[nodiscard]] sqlite3_int64 end() const noexcept {

@@ -8,6 +8,10 @@
 
 namespace durable::sqlite {
 
+bool is_no_room(int system) {
+    return system == ENOSPC || system == EDQUOT || system == EFBIG;
+}
+
 namespace {
 
 struct Meaning {
@@ -25,9 +29,9 @@ bool without_room(int code, int system) {
     case SQLITE_IOERR_TRUNCATE:
     case SQLITE_IOERR_SHMOPEN:
     case SQLITE_IOERR_SHMMAP:
-        return system == ENOSPC || system == EDQUOT;
+        return is_no_room(system);
     default:
-        return (code & 0xff) == SQLITE_CANTOPEN && (system == ENOSPC || system == EDQUOT);
+        return (code & 0xff) == SQLITE_CANTOPEN && is_no_room(system);
     }
 }
 
@@ -81,7 +85,9 @@ Error to_error(int code, std::string_view message, const std::string& path, int 
     }
     const auto meaning = meaning_of(without_room(code, system) ? SQLITE_FULL : code);
     std::string said{message};
-    const auto of_the_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    const auto primary = code & 0xff;
+    const auto of_the_system =
+        primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_FULL;
     if (of_the_system && system != 0) {
         said += ": " + std::generic_category().message(system);
     }

@@ -71,13 +71,22 @@ bool SqliteProvider::look_around() {
             (void)ensure_durable(*version);
         }
     }
-    const auto version = writer_.foreign_version();
+    const auto version = look_at_file();
     // An error is for the waiters to find: they look for themselves.
     if (!version || *version != foreign_version_) {
         foreign_version_ = version.value_or(0);
         waiting_.wake_all();
     }
     return !waiting_.empty();
+}
+
+// Whoever finds nothing to do writes nothing, and would not notice for long.
+Result<std::int64_t> SqliteProvider::look_at_file() {
+    auto version = writer_.foreign_version();
+    if (!version && version.error().code == ErrorCode::storage_failed) {
+        writer_.give_up(version.error());
+    }
+    return version;
 }
 
 Result<> SqliteProvider::ensure_durable(StoreVersion version) {
@@ -112,7 +121,13 @@ SqliteProvider::read(const std::function<void(Connection&)>& reader) {
         }
         reader(db);
     };
-    DURABLE_TRY(in_memory_ ? writer_.use(look) : readers_.use(look));
+    auto done = in_memory_ ? writer_.use(look) : readers_.use(look);
+    if (!done) {
+        if (done.error().code == ErrorCode::storage_failed) {
+            (void)look_at_file();
+        }
+        return std::unexpected{std::move(done).error()};
+    }
     return version;
 }
 

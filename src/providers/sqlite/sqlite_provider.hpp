@@ -169,6 +169,8 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
                 std::string_view operation);
     [[nodiscard]] Result<ledger::Moment> expire_now(std::string_view operation);
     [[nodiscard]] bool look_around(); // ForeignWatch
+    // Writer::foreign_version; ends the store if its file has lost its name.
+    [[nodiscard]] Result<std::int64_t> look_at_file();
 
     const bool in_memory_;
     const Options options_;

@@ -328,8 +328,12 @@ Result<> Writer::use(const std::function<void(Connection&)>& user) {
 
 Result<std::int64_t> Writer::foreign_version() {
     std::int64_t version = 0;
-    auto used =
-        use([&](Connection& db) { version = find_integer(db, "PRAGMA data_version").value_or(0); });
+    auto used = use([&](Connection& db) {
+        version = find_integer(db, "PRAGMA data_version").value_or(0);
+        if (!db.failed() && db.file_is_gone()) {
+            db.set_error(file_is_gone(db.path()));
+        }
+    });
     if (!used) {
         return std::unexpected{std::move(used).error()};
     }

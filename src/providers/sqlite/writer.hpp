@@ -88,6 +88,7 @@ class Writer {
         DURABLE_EXCLUDES(connection_mutex_);
 
     // A number that differs when another connection, of any process, has changed the store.
+    // storage_failed: also when the file has lost its name.
     [[nodiscard]] Result<std::int64_t> foreign_version();
 
  private:

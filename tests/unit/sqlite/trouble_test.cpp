@@ -1,17 +1,23 @@
 // What can go wrong with a file, and the clear error that each gives. Nothing is lost by any.
 
+#include "providers/sqlite/sqlite_error.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include <sys/resource.h>
 
 namespace durable::sqlite {
 namespace {
 
+using namespace std::chrono_literals;
 using SqliteTrouble = SqliteTest;
 
 void expect_error(const Error& error, ErrorCode code, const std::string& part) {
@@ -97,9 +103,16 @@ TEST_F(SqliteTrouble, AFullDiskRefusesACallAndKeepsEverythingElse) {
     EXPECT_TRUE(store->enqueue_for_orchestrator(large, std::nullopt));
 }
 
+TEST_F(SqliteTrouble, AnErrorTellsTheReasonOfTheSystem) {
+    const auto error = to_error(SQLITE_IOERR_WRITE, "disk I/O error", "x.db", EIO);
+
+    expect_error(error, ErrorCode::storage_failed, "disk I/O error: Input/output error");
+}
+
 // The process may not make files longer than so many bytes: a write that fails for real.
-TEST_F(SqliteTrouble, AWriteThatFailsTellsTheReasonOfTheSystem) {
+TEST_F(SqliteTrouble, AFileThatMayNotGrowRefusesACallAndKeepsEverythingElse) {
     const auto store = open();
+    make_running(*store, "A");
     ASSERT_NE(::signal(SIGXFSZ, SIG_IGN), SIG_ERR);
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -111,9 +124,43 @@ TEST_F(SqliteTrouble, AWriteThatFailsTellsTheReasonOfTheSystem) {
 
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, ErrorCode::storage_failed);
-    EXPECT_TRUE(refused.error().message.contains("File too large")) << refused.error().message;
-    EXPECT_FALSE(store->enqueue_for_orchestrator(start("B"), std::nullopt));
+    expect_error(refused.error(), ErrorCode::unavailable, "File too large");
+    EXPECT_EQ(store->read("A").value().size(), 1U);
+    EXPECT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));
+}
+
+// Whoever waits writes nothing, and is told all the same.
+TEST_F(SqliteTrouble, AFileThatIsDeletedUnderneathEndsTheWaitOfWhoFindsNothing) {
+    for (const auto synchronous : {Synchronous::full, Synchronous::normal}) {
+        const auto file = path + (synchronous == Synchronous::full ? "-full" : "-normal");
+        const auto store =
+            SqliteProvider::open(file, {.clock = clock, .synchronous = synchronous}).value();
+        std::optional<Result<std::optional<OrchestrationItem>>> turn;
+        {
+            const std::jthread engine{[&] {
+                turn = store->fetch_orchestration_item({.lock_timeout = 60s, .poll_timeout = 1h});
+            }};
+            while (store->sleepers() == 0) {
+                std::this_thread::yield();
+            }
+            std::filesystem::remove(file);
+        }
+        ASSERT_FALSE(*turn);
+        expect_error(turn->error(), ErrorCode::storage_failed, "was deleted or replaced");
+        EXPECT_FALSE(store->fetch_work_item({.lock_timeout = 60s}));
+    }
+}
+
+TEST_F(SqliteTrouble, AReadThatFindsTheFileGoneEndsTheStoreForAll) {
+    const auto store = SqliteProvider::open(path, {.clock = clock}).value();
+    make_running(*store, "A");
+    std::filesystem::remove(path);
+
+    ASSERT_FALSE(store->read("A"));
+
+    const auto fetched = store->fetch_orchestration_item({.lock_timeout = 60s});
+    ASSERT_FALSE(fetched);
+    expect_error(fetched.error(), ErrorCode::storage_failed, "was deleted or replaced");
 }
 
 TEST_F(SqliteTrouble, AFileThatAnotherProgramHoldsMakesCallsWaitAndThenAnswer) {
