@@ -124,7 +124,7 @@ StepResult ActivityDispatcher::fetch(Duration poll,
          .tags = options.worker_tag_filter,
          .stop = stop});
     if (!fetched) {
-        if (backoff_.tells()) {
+        if (node_.activity_fetches.tells(fetched.error().message, node_.clock->steady())) {
             node_.observer.log(LogLevel::warn,
                                {},
                                "cannot fetch activities",
@@ -133,6 +133,7 @@ StepResult ActivityDispatcher::fetch(Duration poll,
         return backoff_.failed(fetched.error());
     }
     backoff_.succeeded();
+    node_.activity_fetches.settle();
     lease = *std::move(fetched);
     if (lease && stop.stop_requested()) {
         // By a fetch that was under way. Nothing is begun any more, least of all what the shutdown

@@ -65,11 +65,15 @@ SteadyInstant Housekeeping::renew_sessions(Duration ahead) {
     may_hold_sessions_ = renewed.value_or(1) != 0;
     if (!renewed) {
         sessions_due_ = add_saturating(now, std::max(Duration{1}, session_interval_ / 4));
-        node_.observer.log(LogLevel::warn,
-                           {},
-                           "sessions not renewed, will try again",
-                           {{.name = "error", .value = renewed.error().message}});
+        if (renewals_.tells(renewed.error().message, now)) {
+            node_.observer.log(LogLevel::warn,
+                               {},
+                               "sessions not renewed, will try again",
+                               {{.name = "error", .value = renewed.error().message}});
+        }
+        return sessions_due_;
     }
+    renewals_.settle();
     return sessions_due_;
 }
 
@@ -81,7 +85,9 @@ SteadyInstant Housekeeping::clean_sessions() {
     cleanup_due_ = add_saturating(now, node_.options.session_cleanup_interval);
     const auto cleaned =
         node_.provider->cleanup_orphaned_sessions(node_.options.session_idle_timeout);
-    if (!cleaned) {
+    if (cleaned) {
+        cleanups_.settle();
+    } else if (cleanups_.tells(cleaned.error().message, now)) {
         node_.observer.log(LogLevel::warn,
                            {},
                            "sessions not cleaned up",

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "runtime/complaints.hpp"
 #include "runtime/running_activities.hpp"
 
 #include <durable/time.hpp>
@@ -40,6 +41,8 @@ class Housekeeping {
     SteadyInstant cleanup_due_;
     SteadyInstant gauges_due_;
     bool may_hold_sessions_ = true;
+    Complaints renewals_;
+    Complaints cleanups_;
 };
 
 } // namespace durable::runtime

@@ -5,6 +5,7 @@
 
 #include "observability/observer.hpp"
 #include "runtime/agenda.hpp"
+#include "runtime/complaints.hpp"
 #include "runtime/diagnostics.hpp"
 #include "runtime/frame_cache.hpp"
 #include "runtime/lease_keeper.hpp"
@@ -58,6 +59,8 @@ struct Node {
     FrameCache frames;
     ParkingLot parked;
     Diagnostics diagnostics;
+    Complaints turn_fetches;
+    Complaints activity_fetches;
 
     std::atomic<std::size_t> activity_thread_count = 0; // kept by whoever has the threads
 

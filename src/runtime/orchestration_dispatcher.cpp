@@ -46,7 +46,7 @@ StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& s
          .cached = [&](std::string_view instance) { return promise.lookup(instance); },
          .stop = stop});
     if (!fetched) {
-        if (backoff_.tells()) {
+        if (node_.turn_fetches.tells(fetched.error().message, node_.clock->steady())) {
             node_.observer.log(LogLevel::warn,
                                {},
                                "cannot fetch orchestrations",
@@ -55,6 +55,7 @@ StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& s
         return backoff_.failed(fetched.error());
     }
     backoff_.succeeded();
+    node_.turn_fetches.settle();
     if (!fetched->has_value()) {
         return {.step = Step::idle};
     }

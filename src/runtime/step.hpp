@@ -35,8 +35,6 @@ class FetchBackoff {
         return {.step = Step::failed, .pause = pause};
     }
     void succeeded() noexcept { errors_ = 0; }
-    // Is the next error worth a line in the log? The first ones are, then fewer and fewer.
-    [[nodiscard]] bool tells() const noexcept { return (errors_ & (errors_ - 1)) == 0; }
 
  private:
     static constexpr Duration first{100};

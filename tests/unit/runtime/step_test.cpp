@@ -44,21 +44,6 @@ TEST(FetchBackoff, AStoreThatFailedForGoodIsAskedLessAndLess) {
     EXPECT_EQ(backoff.failed(for_good).pause, 400ms);
 }
 
-TEST(FetchBackoff, ErrorsInARowAreToldLessAndLess) {
-    FetchBackoff backoff;
-    std::vector<int> told;
-    for (int error = 1; error <= 100; ++error) {
-        if (backoff.tells()) {
-            told.push_back(error);
-        }
-        (void)backoff.failed({.code = ErrorCode::corrupt});
-    }
-    EXPECT_EQ(told, (std::vector{1, 2, 3, 5, 9, 17, 33, 65}));
-
-    backoff.succeeded();
-    EXPECT_TRUE(backoff.tells());
-}
-
 TEST(Pause, EndsWhenTheClockHasMovedFarEnough) {
     ManualClock clock;
     std::atomic<bool> done = false;
