@@ -2,7 +2,8 @@
 //
 // Events raised per second, each caller for a running instance of its own, each on the disk before
 // its caller goes on: by 64 callers and by one, and, as everyone writes it, with a transaction for
-// each: by 64 threads and by one loop. And the time of five calls (start, fetch, commit, fetch,
+// each: by 64 threads and by one loop. All four take turns, so that what the machine gives and
+// takes meanwhile meets all of them. And the time of five calls (start, fetch, commit, fetch,
 // acknowledge) beside many delayed and parked messages.
 
 #include "bare_loop.hpp"
@@ -46,7 +47,10 @@ double seconds_since(Steady::time_point begin) {
     return std::chrono::duration<double>(Steady::now() - begin).count();
 }
 
-// Calls per second of so many callers.
+constexpr int turns = 3; // of each
+constexpr auto turn_time = 3s;
+
+// Calls per second of so many callers, in one turn.
 double commits(Provider& store, std::size_t callers) {
     std::atomic<std::uint64_t> made = 0;
     const auto begin = Steady::now();
@@ -54,7 +58,7 @@ double commits(Provider& store, std::size_t callers) {
         std::vector<std::jthread> threads;
         for (std::size_t caller = 0; caller < callers; ++caller) {
             threads.emplace_back([&, caller] {
-                while (Steady::now() - begin < 3s) {
+                while (Steady::now() - begin < turn_time) {
                     must(store.enqueue_for_orchestrator(raise("i" + std::to_string(caller)),
                                                         std::nullopt));
                     ++made;
@@ -135,16 +139,20 @@ std::shared_ptr<Provider> open_with_instances(const std::string& file) {
 void measure(const std::string& file) {
     std::cout << "fdatasync of a written page: " << bare::fdatasync_us(file + ".probe") << " us"
               << std::endl;
-    const auto bare = [&](std::size_t callers) {
-        (void)open_with_instances(file);
-        return bare::messages_per_second(file, callers, 3s);
-    };
-    const auto bare_one = bare(1);
-    const auto bare_many = bare(many_callers);
     {
+        const auto bare_file = file + ".bare";
+        (void)open_with_instances(bare_file);
         const auto store = open_with_instances(file);
-        const auto one = commits(*store, 1);
-        const auto many = commits(*store, many_callers);
+        double one = 0;
+        double many = 0;
+        double bare_one = 0;
+        double bare_many = 0;
+        for (int made = 0; made < turns; ++made) {
+            bare_one += bare::messages_per_second(bare_file, 1, turn_time) / turns;
+            bare_many += bare::messages_per_second(bare_file, many_callers, turn_time) / turns;
+            one += commits(*store, 1) / turns;
+            many += commits(*store, many_callers) / turns;
+        }
         std::cout << "calls/s, FULL, 64 callers: " << many
                   << "; ratio to 64 callers with a transaction each (" << bare_many
                   << "): " << many / bare_many << "; to one bare loop (" << bare_one
