@@ -86,7 +86,7 @@ bool LogSync::list(Waiter& waiter) {
 }
 
 LogSync::Lane* LogSync::free_lane() {
-    const auto lane = std::ranges::find(lanes_, false, &Lane::syncing);
+    auto* const lane = std::ranges::find(lanes_, false, &Lane::syncing);
     return lane == lanes_.end() ? nullptr : lane;
 }
 

@@ -28,7 +28,7 @@ struct LogFile {
     bool commits = false;      // the last header that is kept belongs to the end of a commit
     int* write_errno = nullptr;
 
-    int write_through(std::string_view data, sqlite3_int64 at) {
+    int write_through(std::string_view data, sqlite3_int64 at) const {
         const auto code =
             real->pMethods->xWrite(real, data.data(), static_cast<int>(data.size()), at);
         *write_errno = code == SQLITE_OK ? 0 : errno;

@@ -173,7 +173,7 @@ TEST_F(SqliteHandOver, WhoSeeksTheSameAsOneWhoSleepsNeedNotLook) {
 }
 
 TEST_F(SqliteHandOver, WhoSeeksSomethingElseThanOneWhoSleepsLooks) {
-    std::jthread worker{[&](const std::stop_token& stop) {
+    const std::jthread worker{[&](const std::stop_token& stop) {
         EXPECT_FALSE(store
                          ->fetch_work_item({.lock_timeout = 60s,
                                             .poll_timeout = 60s,
