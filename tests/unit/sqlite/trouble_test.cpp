@@ -1,14 +1,17 @@
 // What can go wrong with a file, and the clear error that each gives. Nothing is lost by any.
 
+#include "base/stopwatch.hpp"
 #include "providers/sqlite/sqlite_error.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -136,15 +139,21 @@ TEST_F(SqliteTrouble, AFileThatIsDeletedUnderneathEndsTheWaitOfWhoFindsNothing) 
         const auto store =
             SqliteProvider::open(file, {.clock = clock, .synchronous = synchronous}).value();
         std::optional<Result<std::optional<OrchestrationItem>>> turn;
-        {
-            const std::jthread engine{[&] {
-                turn = store->fetch_orchestration_item({.lock_timeout = 60s, .poll_timeout = 1h});
-            }};
-            while (store->sleepers() == 0) {
-                std::this_thread::yield();
-            }
-            std::filesystem::remove(file);
+        std::atomic<bool> over = false;
+        std::jthread engine{[&](const std::stop_token& stop) {
+            turn = store->fetch_orchestration_item(
+                {.lock_timeout = 60s, .poll_timeout = 1h, .stop = stop});
+            over = true;
+        }};
+        while (store->sleepers() == 0) {
+            std::this_thread::yield();
         }
+        std::filesystem::remove(file);
+        for (const Stopwatch watch; !over && watch.elapsed() < 10s;) {
+            std::this_thread::yield();
+        }
+        engine.request_stop();
+        engine.join();
         ASSERT_FALSE(*turn);
         expect_error(turn->error(), ErrorCode::storage_failed, "was deleted or replaced");
         EXPECT_FALSE(store->fetch_work_item({.lock_timeout = 60s}));
