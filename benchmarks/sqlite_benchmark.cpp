@@ -174,7 +174,7 @@ void measure(const std::string& file) {
 
 int main(int argc, char** argv) {
     if (argc != 2) {
-        std::cerr << "usage: sqlite_benchmark FILE (is overwritten)\n";
+        std::cerr << "usage: sqlite_benchmark FILE (FILE and FILE.bare are overwritten)\n";
         return 2;
     }
     durable::measure(argv[1]);

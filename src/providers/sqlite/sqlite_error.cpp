@@ -83,7 +83,10 @@ Error to_error(int code, std::string_view message, const std::string& path, int 
     if (message == "unsupported file format") {
         code = SQLITE_NOTADB;
     }
-    const auto meaning = meaning_of(without_room(code, system) ? SQLITE_FULL : code);
+    auto meaning = meaning_of(without_room(code, system) ? SQLITE_FULL : code);
+    if (system == EFBIG && meaning.code == ErrorCode::unavailable) {
+        meaning.text = "the process may not make files so long (ulimit -f)";
+    }
     std::string said{message};
     const auto primary = code & 0xff;
     const auto of_the_system =

@@ -2,7 +2,7 @@
 
 #include "base/stopwatch.hpp"
 #include "unit/memory/observed_clock.hpp"
-#include "unit/sqlite/sqlite_fixture.hpp"
+#include "unit/sqlite/waiters_fixture.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -18,45 +18,18 @@ namespace {
 using namespace std::chrono_literals;
 using Rows = std::vector<std::string>;
 
-class SqliteHandOver : public SqliteTest {
+class SqliteHandOver : public SqliteWaitersTest {
  protected:
-    SqliteHandOver() : store{open({.clock = observed})} {}
+    SqliteHandOver() { store = open({.clock = observed}); }
 
-    void wait_for_sleepers(std::size_t number) const {
-        while (store->sleepers() < number) {
-            std::this_thread::yield();
-        }
-    }
     Rows pending() {
         return Outsider{path}.query(
             "SELECT queue, instance_id, state, attempts FROM durable_pending ORDER BY seq");
-    }
-    static TurnCommit end_of(const OrchestrationItem& turn, ExecutionStatus status) {
-        return {.lock_token = turn.lock_token,
-                .metadata = {.status = status,
-                             .orchestration_name = "Hello",
-                             .orchestration_version = "1.0.0"},
-                .history_delta = {started()}};
-    }
-
-    // Calls in this order, for one transaction or two: while the connection is lent the first waits
-    // for it, and the others for that one.
-    template <class... Calls>
-    void call_together(std::vector<std::jthread>& callers, Calls&&... calls) {
-        const auto call = [&](auto&& what) {
-            const auto before = store->calls();
-            callers.emplace_back(what);
-            while (store->calls() == before) {
-                std::this_thread::yield();
-            }
-        };
-        ASSERT_TRUE(store->inspect([&](Connection&) { (call(calls), ...); }));
     }
 
     // The views compare with the machine's time.
     std::shared_ptr<ObservedClock> observed =
         std::make_shared<ObservedClock>(system_clock()->now());
-    std::shared_ptr<SqliteProvider> store;
 };
 
 TEST_F(SqliteHandOver, AMessageIsLeasedToTheEngineThatWaits) {

@@ -1,7 +1,7 @@
 // Whoever will get what a call makes wakes up while the call is made.
 
 #include "base/stay_awake.hpp"
-#include "unit/sqlite/sqlite_fixture.hpp"
+#include "unit/sqlite/waiters_fixture.hpp"
 
 #include <chrono>
 #include <optional>
@@ -15,13 +15,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class SqliteRousing : public SqliteTest {
+class SqliteRousing : public SqliteWaitersTest {
  protected:
-    void wait_for_sleepers(std::size_t number) const {
-        while (store->sleepers() < number) {
-            std::this_thread::yield();
-        }
-    }
+    SqliteRousing() { store = open(); }
+
     // On one core nobody is: it would not be awake any sooner.
     void expect_roused(std::uint64_t number) const {
         EXPECT_EQ(store->rousings().made, may_stay_awake() ? number : 0);
@@ -41,21 +38,10 @@ class SqliteRousing : public SqliteTest {
                         .value();
         }};
     }
-    static TurnCommit end_of(const OrchestrationItem& turn, ExecutionStatus status) {
-        auto event = started();
-        event.instance_id = turn.instance;
-        return {.lock_token = turn.lock_token,
-                .metadata = {.status = status,
-                             .orchestration_name = "Hello",
-                             .orchestration_version = "1.0.0"},
-                .history_delta = {event}};
-    }
     OrchestrationItem begin(const std::string& instance) {
         EXPECT_TRUE(store->enqueue_for_orchestrator(start(instance), std::nullopt));
         return store->fetch_orchestration_item({.lock_timeout = 60s}).value().value();
     }
-
-    std::shared_ptr<SqliteProvider> store = open();
 };
 
 TEST_F(SqliteRousing, AMessageRousesAnEngineThatWaits) {
@@ -183,17 +169,10 @@ TEST_F(SqliteRousing, NobodyIsRousedWhileATransactionIsMade) {
         const auto waits = engine(turn);
         wait_for_sleepers(1);
         std::vector<std::jthread> callers;
-        const auto call = [&](const auto& what) {
-            const auto before = store->calls();
-            callers.emplace_back(what);
-            while (store->calls() == before) {
-                std::this_thread::yield();
-            }
-        };
-        ASSERT_TRUE(store->inspect([&](Connection&) {
-            call([&] { EXPECT_TRUE(store->enqueue_for_worker(activity("W", 1))); });
-            call([&] { EXPECT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt)); });
-        }));
+        call_together(
+            callers,
+            [&] { EXPECT_TRUE(store->enqueue_for_worker(activity("W", 1))); },
+            [&] { EXPECT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt)); });
         callers.clear();
         expect_roused(0);
     }

@@ -127,6 +127,7 @@ TEST_F(SqliteTrouble, AFileThatMayNotGrowRefusesACallAndKeepsEverythingElse) {
 
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     ASSERT_FALSE(refused);
+    expect_error(refused.error(), ErrorCode::unavailable, "may not make files so long");
     expect_error(refused.error(), ErrorCode::unavailable, "File too large");
     EXPECT_EQ(store->read("A").value().size(), 1U);
     EXPECT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));

@@ -1,13 +1,14 @@
 // Who is called for what, where the order of things matters that threads alone would not keep.
 
-#include "base/stopwatch.hpp"
 #include "providers/sqlite/waiting.hpp"
 
 #include <durable/time.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -29,12 +30,16 @@ class SqliteWaiting : public ::testing::Test {
             std::this_thread::yield();
         }
     }
-    // One that looks with `look(in)`, and takes what that puts into `ready`, or what is fresh.
+    // One that looks with `look()`, and takes what is in `ready`, or what is fresh. Nothing, if it
+    // is told to stop, or has to wait for many seconds: there is no last look that would find what
+    // nobody told it of.
     template <class Looking>
-    std::optional<std::string>
-    seek(Looking&& look, std::stop_token stop = {}, TagFilter tags = TagFilter::default_only()) {
-        const FetchWork request{
-            .poll_timeout = 60s, .tags = std::move(tags), .stop = std::move(stop)};
+    std::optional<std::string> seek(Looking&& look,
+                                    std::optional<std::stop_token> stop = {},
+                                    TagFilter tags = TagFilter::default_only()) {
+        const FetchWork request{.poll_timeout = 1h,
+                                .tags = std::move(tags),
+                                .stop = stop.value_or(too_late.get_token())};
         return waiting
             .seek<std::string>(
                 request,
@@ -54,23 +59,16 @@ class SqliteWaiting : public ::testing::Test {
             .value();
     }
 
-    // What one gets that slept before `meanwhile()`, which must not take longer than some seconds.
-    template <class Meanwhile>
-    std::optional<std::string> sleep_during(Meanwhile&& meanwhile) {
-        std::optional<std::string> got;
-        std::atomic<bool> over = false;
-        std::jthread one{[&](const std::stop_token& stop) {
-            got = seek([] {}, stop);
-            over = true;
-        }};
-        wait_for_sleepers(1);
-        meanwhile();
-        for (const Stopwatch watch; !over && watch.elapsed() < 10s;) {
-            std::this_thread::yield();
-        }
-        one.request_stop(); // without a last look
-        one.join();
-        return got;
+    // To somebody who may have it, in the transaction under way.
+    void hand_over_fresh() {
+        const ledger::NewWork work{.activity = {}, .text = "fresh"};
+        FreshWork fresh{.seq = 1, .work = work};
+        EXPECT_TRUE(waiting.take(tx, fresh));
+    }
+    void tell_of_work() {
+        News news;
+        news.work.emplace_back();
+        waiting.committed(news);
     }
 
     Waiting waiting{system_clock(), [] {}};
@@ -81,6 +79,13 @@ class SqliteWaiting : public ::testing::Test {
         .db = *connection, .random = *system_random(), .backlogs = backlogs, .arrivals = arrivals};
     std::optional<std::string> ready;
     std::function<void()> after_take; // once, when somebody has taken what was ready, if anything
+    std::stop_source too_late;
+    std::jthread patience{[this](const std::stop_token& test_is_over) {
+        std::mutex mutex;
+        std::unique_lock lock{mutex};
+        std::condition_variable_any().wait_for(lock, test_is_over, 20s, [] { return false; });
+        too_late.request_stop();
+    }};
 };
 
 TEST_F(SqliteWaiting, WhoIsCalledForSomethingAndGetsWhatIsFreshCallsAnother) {
@@ -91,9 +96,7 @@ TEST_F(SqliteWaiting, WhoIsCalledForSomethingAndGetsWhatIsFreshCallsAnother) {
         const std::jthread one{[&] {
             first = seek([&] {
                 if (++looks == 2) { // it was called, but somebody has something for it first
-                    const ledger::NewWork work{.activity = {}, .text = "fresh"};
-                    FreshWork fresh{.seq = 1, .work = work};
-                    EXPECT_TRUE(waiting.take(tx, fresh));
+                    hand_over_fresh();
                 }
             });
         }};
@@ -102,9 +105,7 @@ TEST_F(SqliteWaiting, WhoIsCalledForSomethingAndGetsWhatIsFreshCallsAnother) {
         wait_for_sleepers(2);
 
         ready = "old";
-        News news;
-        news.work.emplace_back();
-        waiting.committed(news);
+        tell_of_work();
     }
     EXPECT_EQ(first, "fresh");
     EXPECT_EQ(second, "old");
@@ -119,9 +120,7 @@ TEST_F(SqliteWaiting, ACallIsPassedOnToOneWhoMayTakeWhatItIsFor) {
         const std::jthread one{[&] {
             first = seek([&] {
                 if (++looks == 2) {
-                    const ledger::NewWork work{.activity = {}, .text = "fresh"};
-                    FreshWork fresh{.seq = 1, .work = work};
-                    EXPECT_TRUE(waiting.take(tx, fresh));
+                    hand_over_fresh();
                 }
             });
         }};
@@ -136,9 +135,7 @@ TEST_F(SqliteWaiting, ACallIsPassedOnToOneWhoMayTakeWhatItIsFor) {
         wait_for_sleepers(3);
 
         ready = "old";
-        News news;
-        news.work.emplace_back();
-        waiting.committed(news);
+        tell_of_work();
     }
     EXPECT_EQ(first, "fresh");
     EXPECT_EQ(third, "old");
@@ -149,6 +146,7 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
     std::optional<std::string> by_another;
     std::optional<std::string> by_itself;
     std::stop_source over;
+    const std::stop_callback on_too_late{too_late.get_token(), [&] { over.request_stop(); }};
     {
         std::jthread another;
         const auto got = seek([&] {
@@ -161,9 +159,7 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
             News news;
             news.work_due = 30ms;
             waiting.committed(news); // this one is looking, so nobody else wakes up by then
-            const ledger::NewWork work{.activity = {}, .text = "fresh"};
-            FreshWork fresh{.seq = 1, .work = work};
-            EXPECT_TRUE(waiting.take(tx, fresh));
+            hand_over_fresh();
         });
         EXPECT_EQ(got, "fresh");
         by_itself = seek([] {}, over.get_token());
@@ -174,21 +170,25 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
 
 // While another thread's transaction tries to get something for it, and gets nothing.
 TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenFollowsACallThatCameMeanwhile) {
-    const auto got = sleep_during([&] {
+    std::optional<std::string> got;
+    {
+        const std::jthread one{[&] { got = seek([] {}); }};
+        wait_for_sleepers(1);
         after_take = [&] {
             ready = "old";
-            News news;
-            news.work.emplace_back();
-            waiting.committed(news);
+            tell_of_work();
         };
         tx.news.work.emplace_back();
         waiting.before_commit(tx);
-    });
+    }
     EXPECT_EQ(got, "old");
 }
 
 TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenLooksWhenSomethingFallsDue) {
-    const auto got = sleep_during([&] {
+    std::optional<std::string> got;
+    {
+        const std::jthread one{[&] { got = seek([] {}); }};
+        wait_for_sleepers(1);
         after_take = [&] {
             ready = "old";
             News news;
@@ -197,7 +197,7 @@ TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenLooksWhenSomethingFallsDue)
         };
         tx.news.work.emplace_back();
         waiting.before_commit(tx);
-    });
+    }
     EXPECT_EQ(got, "old");
 }
 
@@ -217,9 +217,7 @@ TEST_F(SqliteWaiting, WhoIsRousedInVainSleepsOnAndNobodyIsRousedUntilSomebodyGet
         waiting.expect_work(std::nullopt);
         EXPECT_EQ(waiting.rousings().made, 1U) << "nobody got anything since";
 
-        const ledger::NewWork work{.activity = {}, .text = "fresh"};
-        FreshWork fresh{.seq = 1, .work = work};
-        EXPECT_TRUE(waiting.take(tx, fresh)) << "it can be handed something as before";
+        hand_over_fresh();
         waiting.committed({});
     }
     EXPECT_EQ(first, "fresh");
