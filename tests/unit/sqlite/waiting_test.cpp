@@ -141,6 +141,43 @@ TEST_F(SqliteWaiting, ACallIsPassedOnToOneWhoMayTakeWhatItIsFor) {
     EXPECT_EQ(third, "old");
 }
 
+TEST_F(SqliteWaiting, WhoIsCalledAndTakesWhatOthersMayNotCallsThose) {
+    std::optional<std::string> first;
+    std::optional<std::string> second;
+    {
+        const std::jthread one{
+            [&] { first = seek([] {}, {}, TagFilter::default_and({"gpu"}).value()); }};
+        wait_for_sleepers(1);
+        const std::jthread other{[&] { second = seek([] {}); }};
+        wait_for_sleepers(2);
+
+        ready = "older, for gpus";
+        after_take = [&] { ready = "what it was called for"; };
+        tell_of_work();
+    }
+    EXPECT_EQ(first, "older, for gpus");
+    EXPECT_EQ(second, "what it was called for");
+}
+
+// In real time: time moved by hand wakes everybody.
+TEST_F(SqliteWaiting, WhatFallsDueIsLookedForByTheOneWhoIsLeft) {
+    std::optional<std::string> got;
+    {
+        std::jthread left;
+        EXPECT_EQ(seek([&] {
+                      left = std::jthread{[&] { got = seek([] {}); }};
+                      wait_for_sleepers(1);
+                      ready = "old";
+                      News news;
+                      news.work_due = 30ms;
+                      waiting.committed(news); // this one is looking: it would wake up by then
+                      hand_over_fresh();
+                  }),
+                  "fresh");
+    }
+    EXPECT_EQ(got, "old");
+}
+
 // In real time: time moved by hand wakes everybody.
 TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethingElse) {
     std::optional<std::string> by_another;
