@@ -126,6 +126,15 @@ FileResult<> make_directories(Files& files, const std::string& path) {
 }
 
 FileResult<> remove_tree(Files& files, const std::string& path) {
+    // Anything but a directory is gone with this, also a link to one.
+    const auto gone = files.remove(path);
+    if (gone || gone.error().code == std::errc::no_such_file_or_directory) {
+        return {};
+    }
+    if (gone.error().code != std::errc::is_a_directory &&
+        gone.error().code != std::errc::operation_not_permitted) {
+        return gone;
+    }
     const auto entries = files.list(path);
     if (!entries) {
         return entries.error().code == std::errc::no_such_file_or_directory
@@ -140,6 +149,30 @@ FileResult<> remove_tree(Files& files, const std::string& path) {
         }
     }
     return files.remove_directory(path);
+}
+
+FileResult<bool> lies_within(Files& files, const std::string& path, const std::string& directory) {
+    const auto home = files.status(directory);
+    if (!home) {
+        return std::unexpected{home.error()};
+    }
+    auto resolved = files.resolve(path);
+    if (!resolved) {
+        return std::unexpected{std::move(resolved).error()};
+    }
+    for (std::string at = *std::move(resolved);; at = std::string{parent_path(at)}) {
+        const auto found = files.status(at);
+        if (found && found->same_as(*home)) {
+            return true;
+        }
+        if (!found && found.error().code != std::errc::no_such_file_or_directory &&
+            found.error().code != std::errc::not_a_directory) {
+            return std::unexpected{found.error()};
+        }
+        if (parent_path(at) == at) {
+            return false;
+        }
+    }
 }
 
 std::string_view parent_path(std::string_view path) noexcept {

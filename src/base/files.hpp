@@ -6,6 +6,8 @@
 
 #pragma once
 
+#include <durable/store_access.hpp>
+
 #include <cstdint>
 #include <expected>
 #include <memory>
@@ -61,6 +63,17 @@ class File {
     [[nodiscard]] virtual FileResult<bool> try_lock() = 0;
 };
 
+// What a path leads to.
+struct FileStatus {
+    std::uint64_t device = 0; // with the number: what has the same two is the same, by any path
+    std::uint64_t number = 0;
+    std::uint32_t permissions = 0; // as chmod writes them: 0750
+
+    [[nodiscard]] bool same_as(const FileStatus& other) const noexcept {
+        return device == other.device && number == other.number;
+    }
+};
+
 struct DirectoryEntry {
     std::string name;
     bool is_directory = false;
@@ -88,6 +101,8 @@ class Files {
     Files& operator=(const Files&) = delete;
     virtual ~Files() = default;
 
+    // Regular files only. A path that ends in a symbolic link is refused, not followed: the file
+    // behind it is not the caller's to write.
     [[nodiscard]] virtual FileResult<std::unique_ptr<File>> open(const std::string& path,
                                                                  OpenMode mode) = 0;
     [[nodiscard]] virtual FileResult<> make_directory(const std::string& path) = 0; // may exist
@@ -101,12 +116,16 @@ class Files {
     [[nodiscard]] virtual FileResult<> sync_directory(const std::string& path) = 0;
     [[nodiscard]] virtual FileResult<std::unique_ptr<Directory>>
     open_directory(const std::string& path) = 0;
-    // The same path for whoever works in another directory: begins with '/'.
+    // The same path for a process that works in another directory: begins with '/'.
     [[nodiscard]] virtual FileResult<std::string> absolute(const std::string& path) = 0;
+    // The same path without symbolic links, "." and "..". What does not exist may stand at its end.
+    [[nodiscard]] virtual FileResult<std::string> resolve(const std::string& path) = 0;
+    // Of what the path leads to, through links.
+    [[nodiscard]] virtual FileResult<FileStatus> status(const std::string& path) = 0;
 };
 
-// The machine's. Lives as long as the program.
-[[nodiscard]] Files& system_files();
+// The machine's. Live as long as the program. What they make has the permissions of that access.
+[[nodiscard]] Files& system_files(StoreAccess access = StoreAccess::owner);
 
 // ---- The usual loops
 
@@ -124,8 +143,14 @@ replace_file(Files& files, const std::string& path, std::string_view content);
 [[nodiscard]] FileResult<> remove_gradually(Files& files, const std::string& path);
 // A directory that exists durably, with its parents.
 [[nodiscard]] FileResult<> make_directories(Files& files, const std::string& path);
-// A directory and all that is in it. What does not exist is fine.
+// A directory and all that is in it; a link itself, never what it leads to. What does not exist is
+// fine.
 [[nodiscard]] FileResult<> remove_tree(Files& files, const std::string& path);
+
+// Whether the path is this directory or lies inside it, by whatever names: compares devices and
+// numbers along the ancestors that exist. The directory must exist, the path need not.
+[[nodiscard]] FileResult<bool>
+lies_within(Files& files, const std::string& path, const std::string& directory);
 
 [[nodiscard]] std::string_view
 parent_path(std::string_view path) noexcept; // "." when there is none

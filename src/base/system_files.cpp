@@ -143,35 +143,49 @@ class SystemDirectory final : public Directory {
     std::string path_;
 };
 
-int open_flags(OpenMode mode) {
-    switch (mode) {
-    case OpenMode::read:
-        return O_RDONLY;
-    case OpenMode::write:
-        return O_RDWR;
-    case OpenMode::create:
-        return O_RDWR | O_CREAT | O_EXCL;
-    case OpenMode::write_or_create:
-        return O_RDWR | O_CREAT;
-    }
-    return O_RDONLY;
+// Never through a link, and never waiting for the other end of a pipe.
+constexpr int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
+// Some file systems have no permissions: then the ones it has are the ones it gets.
+bool has_no_permissions(int number) {
+    return number == EPERM || number == ENOTSUP || number == ENOSYS;
 }
 
 class SystemFiles final : public Files {
  public:
+    explicit SystemFiles(StoreAccess access)
+        : file_permissions_{access == StoreAccess::group ? 0660U : 0600U},
+          directory_permissions_{access == StoreAccess::group ? 0770U : 0700U} {}
+
     FileResult<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
-        const int descriptor = retry_interrupted([&] {
-            return ::open(path.c_str(), open_flags(mode) | O_CLOEXEC, 0666); // umask applies
-        });
+        const auto [descriptor, made] = open_or_make(path, mode);
         if (descriptor < 0) {
-            return system_error("open", path);
+            return errno == ELOOP ? refused(std::errc::too_many_symbolic_link_levels,
+                                            path,
+                                            "is a symbolic link, which is not followed")
+                                  : system_error("open", path);
         }
-        return std::make_unique<SystemFile>(descriptor, path);
+        auto file = std::make_unique<SystemFile>(descriptor, path);
+        struct stat status{};
+        if (::fstat(descriptor, &status) != 0) {
+            return system_error("stat", path);
+        }
+        if (S_ISDIR(status.st_mode)) {
+            return refused(std::errc::is_a_directory, path, "is a directory");
+        }
+        if (!S_ISREG(status.st_mode)) {
+            return refused(std::errc::operation_not_supported, path, "is no regular file");
+        }
+        if (made && (status.st_mode & all_permissions) != file_permissions_ &&
+            ::fchmod(descriptor, file_permissions_) != 0 && !has_no_permissions(errno)) {
+            return system_error("set the permissions of", path);
+        }
+        return file;
     }
 
     FileResult<> make_directory(const std::string& path) override {
-        if (::mkdir(path.c_str(), 0777) == 0) {
-            return {};
+        if (::mkdir(path.c_str(), directory_permissions_) == 0) {
+            return set_directory_permissions(path);
         }
         if (errno != EEXIST) {
             return system_error("make directory", path);
@@ -249,7 +263,91 @@ class SystemFiles final : public Files {
         return (here / path).string();
     }
 
+    FileResult<std::string> resolve(const std::string& path) override {
+        // What stood behind something that does not exist may turn out to be a link once "none/.."
+        // is gone from before it: so again, until nothing changes. Links that go in circles are an
+        // error of their own.
+        auto resolved = absolute(path);
+        for (std::string before; resolved && *resolved != before;) {
+            before = *std::move(resolved);
+            std::error_code failed;
+            const auto next = std::filesystem::weakly_canonical(before, failed);
+            if (failed) {
+                return std::unexpected{FileError{std::errc{failed.value()},
+                                                 "resolve " + path + ": " + failed.message()}};
+            }
+            resolved = next.string();
+            while (resolved->size() > 1 && resolved->ends_with('/')) {
+                resolved->pop_back();
+            }
+        }
+        return resolved;
+    }
+
+    FileResult<FileStatus> status(const std::string& path) override {
+        struct stat found{};
+        if (::stat(path.c_str(), &found) != 0) {
+            return system_error("stat", path);
+        }
+        return FileStatus{.device = found.st_dev,
+                          .number = found.st_ino,
+                          .permissions = found.st_mode & all_permissions};
+    }
+
  private:
+    static constexpr mode_t all_permissions = 0777;
+
+    struct Opened {
+        int descriptor = -1; // errno says why
+        bool made = false;
+    };
+    [[nodiscard]] Opened open_or_make(const std::string& path, OpenMode mode) const {
+        const auto try_open = [&](int flags) {
+            return retry_interrupted(
+                [&] { return ::open(path.c_str(), flags | always, file_permissions_); });
+        };
+        constexpr int make = O_RDWR | O_CREAT | O_EXCL;
+        switch (mode) {
+        case OpenMode::read:
+            return {.descriptor = try_open(O_RDONLY)};
+        case OpenMode::write:
+            return {.descriptor = try_open(O_RDWR)};
+        case OpenMode::create:
+            return {.descriptor = try_open(make), .made = true};
+        case OpenMode::write_or_create:
+            break;
+        }
+        // In two steps, because the permissions of what exists stay; another process may make or
+        // remove it in between.
+        while (true) {
+            if (const int there = try_open(O_RDWR); there >= 0 || errno != ENOENT) {
+                return {.descriptor = there};
+            }
+            if (const int made = try_open(make); made >= 0 || errno != EEXIST) {
+                return {.descriptor = made, .made = true};
+            }
+        }
+    }
+
+    [[nodiscard]] FileResult<> set_directory_permissions(const std::string& path) const {
+        struct stat status{};
+        if (::stat(path.c_str(), &status) != 0) {
+            return system_error("stat", path);
+        }
+        // The bit that hands the group on to what is made below is inherited.
+        const mode_t wanted = directory_permissions_ | (status.st_mode & S_ISGID);
+        if ((status.st_mode & (all_permissions | S_ISGID)) == wanted ||
+            ::chmod(path.c_str(), wanted) == 0 || has_no_permissions(errno)) {
+            return {};
+        }
+        return system_error("set the permissions of", path);
+    }
+
+    static std::unexpected<FileError>
+    refused(std::errc code, const std::string& path, std::string_view why) {
+        return std::unexpected{FileError{code, "open " + path + ": it " + std::string{why}}};
+    }
+
     static int open_to_read(const std::string& directory) {
         return retry_interrupted(
             [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
@@ -267,13 +365,17 @@ class SystemFiles final : public Files {
     static FileResult<> check(int result, std::string_view call, const std::string& path) {
         return result == 0 ? FileResult<>{} : system_error(call, path);
     }
+
+    const mode_t file_permissions_;
+    const mode_t directory_permissions_;
 };
 
 } // namespace
 
-Files& system_files() {
-    static SystemFiles files;
-    return files;
+Files& system_files(StoreAccess access) {
+    static SystemFiles of_owner{StoreAccess::owner};
+    static SystemFiles of_group{StoreAccess::group};
+    return access == StoreAccess::group ? of_group : of_owner;
 }
 
 } // namespace durable
