@@ -7,8 +7,10 @@
 
 #pragma once
 
+#include <durable/log.hpp>
 #include <durable/provider.hpp>
 #include <durable/result.hpp>
+#include <durable/store_access.hpp>
 #include <durable/time.hpp>
 
 #include <cstdint>
@@ -31,13 +33,17 @@ struct Options {
     // unavailable. A call that came meanwhile waits for that, and then for its own.
     Timespan busy_timeout = std::chrono::seconds{10};
     std::string vfs{}; // the SQLite VFS to open the file with; empty: the default one
+    // Who may open the files that are made, with the default VFS.
+    StoreAccess access = StoreAccess::owner;
+    std::shared_ptr<Logger> logger{}; // nullptr: warnings go to stderr
 };
 
 // Opens the store in this file, which is made if it does not exist. ":memory:" is a store without a
 // file, for this provider alone; its durability() is none. Any other path is the name of a file,
 // also one that begins with "file:" or has a '?' in it. A process that was made with fork() and
 // goes on without exec() must not use a provider that was opened before.
-//   unavailable       other processes hold the file for longer than busy_timeout; the disk is full
+//   unavailable       other processes hold the file for longer than busy_timeout; the disk is
+//                     full; too many files are open
 //   invalid_argument  the file is a database of something else, keeps texts as UTF-16 or has
 //                     several names (hard links); the ttl or busy_timeout is negative; the path is
 //                     empty or has a zero byte

@@ -58,7 +58,7 @@ take_fresh_work(Transaction& tx, const FetchWork& request, FreshWork& fresh) {
     if (activity == nullptr) {
         return std::nullopt;
     }
-    fresh.token = new_token('w', fresh.seq, tx.random);
+    fresh.token = new_token('w', fresh.seq, tx.life, tx.random);
     fresh.until = add_saturating(tx.now.steady, request.lock_timeout);
     return WorkLease{.item = std::move(*activity), .lock_token = fresh.token, .attempt_count = 1};
 }
@@ -80,7 +80,7 @@ std::optional<WorkLease> fetch_work(Transaction& tx, const FetchWork& request) {
             continue;
         }
         WorkLease lease{.item = std::move(*activity),
-                        .lock_token = new_token('w', row->seq, tx.random),
+                        .lock_token = new_token('w', row->seq, tx.life, tx.random),
                         .attempt_count = static_cast<std::uint32_t>(row->attempts + 1)};
         lease_work(tx, *row, lease.lock_token, add_saturating(tx.now.steady, request.lock_timeout));
         if (request.session && row->session) {

@@ -224,7 +224,8 @@ void tell_watchers(Transaction& tx, const InstanceRow& row, const TurnCommit& co
                                       .execution_id = row.execution_id,
                                       .status = *row.status,
                                       .output = commit.metadata.output,
-                                      .custom_status = custom_status_of(tx.db, row.id)};
+                                      .custom_status = custom_status_of(tx.db, row.id),
+                                      .incarnation = static_cast<std::uint64_t>(row.id)};
     }
     tx.news.instances.push_back(std::move(changed));
 }

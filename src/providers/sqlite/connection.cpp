@@ -1,6 +1,6 @@
 #include "providers/sqlite/connection.hpp"
 
-#include "providers/sqlite/log_vfs.hpp"
+#include "base/deadline.hpp"
 #include "providers/sqlite/sqlite_error.hpp"
 #include "providers/sqlite/store_file.hpp"
 
@@ -40,11 +40,8 @@ void Connection::Closer::operator()(sqlite3* db) const noexcept {
     sqlite3_close_v2(db);
 }
 
-Connection::Connection(sqlite3* db,
-                       std::string path,
-                       Duration busy_timeout,
-                       std::unique_ptr<LogVfs> log_vfs)
-    : log_vfs_{std::move(log_vfs)}, db_{db}, path_{std::move(path)}, busy_timeout_{busy_timeout} {
+Connection::Connection(sqlite3* db, std::string path, Duration busy_timeout)
+    : db_{db}, path_{std::move(path)}, busy_timeout_{busy_timeout} {
     sqlite3_extended_result_codes(db_.get(), 1);
     sqlite3_busy_handler(db_.get(), &wait_while_busy, this);
 }
@@ -59,11 +56,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path,
     // Calls come one at a time; nobody else needs SQLite's own mutexes.
     const auto flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options.create ? SQLITE_OPEN_CREATE : 0);
-    auto log_vfs = options.writes ? std::make_unique<LogVfs>(options.vfs) : nullptr;
-    const auto* given = options.vfs.empty() ? nullptr : options.vfs.c_str();
-    const auto code = sqlite3_open_v2(path.c_str(), &db, flags, log_vfs ? log_vfs->name() : given);
-    std::unique_ptr<Connection> made{
-        new Connection{db, path, options.busy_timeout, std::move(log_vfs)}};
+    const auto* vfs = options.vfs.empty() ? nullptr : options.vfs.c_str();
+    const auto code = sqlite3_open_v2(path.c_str(), &db, flags, vfs);
+    std::unique_ptr<Connection> made{new Connection{db, path, options.busy_timeout}};
     if (code != SQLITE_OK) {
         return std::unexpected{why_not_opened(db, code, path)};
     }
@@ -72,7 +67,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path,
         return std::unexpected{to_error(SQLITE_READONLY, sqlite3_errstr(SQLITE_READONLY), path)};
     }
     if (const auto* full = sqlite3_db_filename(db, "main"); full != nullptr && *full != '\0') {
-        made->log_.path = std::string{full} + "-wal";
+        made->file_ = full;
+        made->log_.path = made->file_ + "-wal";
     }
     return made;
 }
@@ -91,9 +87,10 @@ int Connection::wait_while_busy(void* self, int tries) {
 void Connection::fail(int code) {
     const auto extended = sqlite3_extended_errcode(db_.get());
     code = extended == SQLITE_OK ? code : extended;
-    const auto written = code == SQLITE_IOERR_WRITE || code == SQLITE_FULL;
-    const auto of_log = written && log_vfs_ ? log_vfs_->write_errno() : 0;
+    // SQLite keeps no errno for a write that fails inside a COMMIT; the log's file does.
+    const auto of_log = code == SQLITE_IOERR_WRITE ? log_errno() : 0;
     const auto system = of_log != 0 ? of_log : sqlite3_system_errno(db_.get());
+    full_ = full_ || is_full(code, system);
     set_error(to_error(code, sqlite3_errmsg(db_.get()), path_, system));
 }
 
@@ -119,11 +116,11 @@ void Connection::execute(const char* sql) {
 
 void Connection::execute_patiently(const char* sql) {
     const auto clock = durable::system_clock(); // the processes it waits for are real ones
-    const auto begun = clock->steady();
+    const auto deadline = deadline_after(*clock, busy_timeout_);
     while (!failed()) {
         const auto code = sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr);
         const auto busy = (code & 0xff) == SQLITE_BUSY;
-        if (busy && clock->steady() - begun < busy_timeout_) {
+        if (busy && clock->steady() < deadline) {
             sqlite3_sleep(1);
             continue;
         }
@@ -215,11 +212,24 @@ void Connection::checkpoint_every(int pages) {
     sqlite3_wal_hook(db_.get(), &note_commit, &log_);
 }
 
+void Connection::checkpoint() {
+    (void)sqlite3_wal_checkpoint_v2(db_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
 sqlite3_file* Connection::log_file() {
     sqlite3_file* file = nullptr;
     const auto code = sqlite3_file_control(
         db_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&file));
     return code == SQLITE_OK && file != nullptr && file->pMethods != nullptr ? file : nullptr;
+}
+
+int Connection::log_errno() {
+    auto* file = log_file();
+    int found = 0;
+    if (file != nullptr) {
+        (void)file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &found);
+    }
+    return found;
 }
 
 std::optional<std::int64_t> Connection::log_size() {

@@ -26,15 +26,12 @@ struct sqlite3_stmt;
 
 namespace durable::sqlite {
 
-class LogVfs;
-
 class Connection {
  public:
     struct Options {
         std::string vfs; // empty: the default
         Duration busy_timeout{};
         bool create = false; // the file, if there is none
-        bool writes = false; // more than now and then: commits are written at once
     };
 
     [[nodiscard]] static Result<std::unique_ptr<Connection>> open(const std::string& path,
@@ -48,6 +45,9 @@ class Connection {
     // The same for what SQLite gives up at once when others hold the file: waits for them, as
     // everything else does.
     void execute_patiently(const char* sql);
+
+    // From now on a file that others hold is an error at once.
+    void stop_waiting() noexcept { busy_timeout_ = Duration::zero(); }
 
     [[nodiscard]] bool failed() const noexcept { return error_.has_value(); }
     // The first error since it was last taken.
@@ -65,12 +65,18 @@ class Connection {
     // through this connection; the table is not WITHOUT ROWID. It must not use the connection.
     void watch_rows(const char* table, std::function<void(std::int64_t)> changed);
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    // The same as the system knows it, without symbolic links; empty: there is no file.
+    [[nodiscard]] const std::string& file() const noexcept { return file_; }
     [[nodiscard]] std::vector<std::string> statements() const; // the cached ones
 
     // ---- The write-ahead log
 
     // A commit that leaves so many pages in the log copies what it can into the database.
     void checkpoint_every(int pages);
+    // Copies what it can now. What fails is no error: nothing is lost by it.
+    void checkpoint();
+    // Whether a call since the last one of this found the disk full.
+    [[nodiscard]] bool take_full() noexcept { return std::exchange(full_, false); }
     // How many pages the log had after the last commit of this connection.
     [[nodiscard]] std::int64_t log_pages() const noexcept { return log_.pages; }
     // The size of its file; nullopt: there is none.
@@ -111,10 +117,7 @@ class Connection {
         std::optional<FileIdentity> expected;
     };
 
-    Connection(sqlite3* db,
-               std::string path,
-               Duration busy_timeout,
-               std::unique_ptr<LogVfs> log_vfs);
+    Connection(sqlite3* db, std::string path, Duration busy_timeout);
 
     struct Watched {
         std::string table;
@@ -125,17 +128,20 @@ class Connection {
     note_row(void* watched, int operation, const char* name, const char* table, long long row);
     static int note_commit(void* log, sqlite3* db, const char* name, int pages);
     [[nodiscard]] sqlite3_file* log_file();
+    // Why the last write to the log that failed did, an errno; 0: not known.
+    [[nodiscard]] int log_errno();
     static int wait_while_busy(void* self, int tries);
     [[nodiscard]] Statement prepare(std::string_view sql, bool keep);
     void fail(int code);
 
-    const std::unique_ptr<LogVfs> log_vfs_; // nullptr: none; outlives the database
     std::unique_ptr<sqlite3, Closer> db_;
     const std::string path_;
-    const Duration busy_timeout_;
+    std::string file_;
+    Duration busy_timeout_;
     // By address: every text is a literal. nullptr while a query uses the statement.
     std::unordered_map<const char*, Statement> cache_;
     std::optional<Error> error_;
+    bool full_ = false;
     Log log_;
     Watched watched_;
 };

@@ -24,7 +24,9 @@ void LogReserve::keep(Connection& db) {
     if (size_ < needed) {
         size_ = db.log_size().value_or(needed);
     }
-    if (size_ >= needed || size_ == refused_at_) {
+    // An empty log gets its header with the next commit: zeros in front of it would be a log that
+    // is none, should the power fail in between.
+    if (size_ == 0 || size_ >= needed || size_ == refused_at_) {
         return;
     }
     const auto longer = std::max(size_ + std::clamp(size_, smallest_piece, largest_piece), needed);

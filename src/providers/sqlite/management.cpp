@@ -6,6 +6,7 @@
 #include "providers/sqlite/work_queue.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 #include <utility>
 
@@ -87,6 +88,62 @@ void discard(Transaction& tx, const InstanceRow& row, DeleteInstanceResult& resu
     remove(tx, "DELETE FROM instances WHERE id = ?1", row.id);
 }
 
+struct QueuedStart {
+    std::int64_t seq;
+    std::int64_t lease; // of the turn that was given it
+};
+
+bool begins_otherwise(Connection& db, const InstanceRow& child, std::size_t starts) {
+    return child.exists() || child.past ||
+           find_integer(db,
+                        "SELECT count(*) FROM messages WHERE instance = ?1 AND kind IN (?2, ?3)",
+                        child.id,
+                        ledger::kind_of<work::StartOrchestration>,
+                        ledger::kind_of<work::ContinueAsNew>)
+                   .value_or(0) > static_cast<std::int64_t>(starts);
+}
+
+void remove_starts(Transaction& tx, InstanceRow& child, const std::vector<QueuedStart>& starts) {
+    bool worked_on = false;
+    for (const auto& start : starts) {
+        run(tx.db, "DELETE FROM messages WHERE instance = ?1 AND seq = ?2", child.id, start.seq);
+        worked_on = worked_on || (child.token && child.lease == start.lease);
+    }
+    refresh_head(tx, child);
+    if (worked_on) { // P3: the turn that they would begin changes nothing
+        child.token.reset();
+    }
+    if (worked_on || child.place == Place::ready || child.place == Place::parked) {
+        leave(tx, child);
+        file(tx, child, false, false);
+    }
+    save_place(tx.db, child);
+    drop_if_unused(tx, child);
+}
+
+// Children that have not begun. Where nothing else would begin the child, it goes as a whole: what
+// was sent to it was meant for this child.
+void discard_unbegun_children(Transaction& tx,
+                              const std::unordered_set<std::string>& parents,
+                              DeleteInstanceResult& result) {
+    std::map<std::int64_t, std::vector<QueuedStart>> children;
+    for (const auto& parent : parents) {
+        Query rows{tx.db, "SELECT instance, seq, lease FROM messages WHERE parent_id = ?1", parent};
+        while (rows.step()) {
+            children[rows.integer(0)].push_back({.seq = rows.integer(1), .lease = rows.integer(2)});
+        }
+    }
+    for (const auto& [id, starts] : children) {
+        auto child = find_instance(tx.db, id);
+        if (child && begins_otherwise(tx.db, *child, starts.size())) {
+            remove_starts(tx, *child, starts);
+            result.queue_messages_deleted += starts.size();
+        } else if (child) {
+            discard(tx, *child, result);
+        }
+    }
+}
+
 } // namespace
 
 Result<DeleteInstanceResult>
@@ -116,6 +173,7 @@ delete_instances(Transaction& tx, const std::vector<std::string>& instances, boo
             discard(tx, *row, result);
         }
     }
+    discard_unbegun_children(tx, listed, result);
     return result;
 }
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "base/bell.hpp"
-#include "base/stay_awake.hpp"
 
 #include <durable/time.hpp>
 
@@ -26,10 +25,6 @@ class Parker {
     void park(Duration longest) {
         bell_->wait(clock_.real_time(longest));
         bell_->reset();
-    }
-    // Awake until it is woken; false: not within the limits. Does not take the call: park() does.
-    [[nodiscard]] bool stay_awake(const AwakeLimits& limits) const {
-        return may_stay_awake() && stay_awake_until([&] { return bell_->has_rung(); }, limits);
     }
 
  private:

@@ -156,16 +156,25 @@ std::uint64_t revision_of(Connection& db, const std::string& instance) {
 InstanceState state_of(Connection& db, const std::string& instance) {
     InstanceState state{.revision = revision_of(db, instance)};
     Query row{db,
-              "SELECT i.name, i.version, i.execution_id, i.status, e.output, c.status, c.version"
+              "SELECT i.name, i.version, i.execution_id, i.status, e.output, c.status, c.version,"
+              " i.id"
               " FROM instances i LEFT JOIN executions e"
               " ON e.instance = i.id AND e.execution_id = i.execution_id"
               " LEFT JOIN custom_status c ON c.instance = i.id"
               " WHERE i.instance_id = ?1 AND i.name IS NOT NULL",
               instance};
     if (!row.step()) {
+        state.incarnation = static_cast<std::uint64_t>(
+            find_integer(db,
+                         "SELECT i.id FROM instances i JOIN messages m ON m.instance = i.id"
+                         " WHERE i.instance_id = ?1 AND m.kind = ?2 LIMIT 1",
+                         instance,
+                         ledger::kind_of<work::StartOrchestration>)
+                .value_or(0));
         return state;
     }
     state.exists = true;
+    state.incarnation = row.number(7);
     state.orchestration_name = row.text(0);
     state.orchestration_version = row.text(1);
     state.execution_id = row.number(2);

@@ -289,7 +289,24 @@ SELECT 'worker', w.seq, i.instance_id,
 FROM work w JOIN instances i ON i.id = w.instance CROSS JOIN clock c;
 )sql";
 
-constexpr const char* all_versions[] = {version_1, version_2, version_3};
+// Version 4: the providers that have the store open. The leases of one whose process is gone end at
+// once (lives.hpp). `device` and `inode` are those of the file in which it has locked byte `id`.
+// And a queued start tells the parent that sent it, which may be deleted before the child begins.
+constexpr const char* version_4 = R"sql(
+ALTER TABLE store ADD COLUMN next_life INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE sessions ADD COLUMN life INTEGER; -- of the owner; the tokens of leases have it, too
+CREATE TABLE lives (
+    id INTEGER PRIMARY KEY,         -- never used twice
+    device INTEGER NOT NULL,
+    inode INTEGER NOT NULL
+);
+ALTER TABLE messages ADD COLUMN parent_id TEXT;
+UPDATE messages SET parent_id = json_extract(item, '$.StartOrchestration.parent_instance')
+    WHERE kind = 0 AND json_valid(item);
+CREATE INDEX messages_by_parent ON messages (parent_id) WHERE parent_id IS NOT NULL;
+)sql";
+
+constexpr const char* all_versions[] = {version_1, version_2, version_3, version_4};
 
 std::unexpected<Error> refuse(const Connection& db, ErrorCode code, const std::string& why) {
     return fail(code, db.path() + ": " + why);

@@ -36,7 +36,6 @@ struct SeekerState {
     Seeking seeking = Seeking::looking;
     bool was_called = false; // and has looked for it
     bool called = false;     // there is something to look for, and it has not looked since
-    bool roused = false;     // something for it is about to be made: it is to wait for that awake
     bool stands_by = false;  // its look is a part of the transaction under way, and still to come
     SteadyInstant wakes_at;  // by itself, while asleep
     std::unique_ptr<Parker> parker;
@@ -82,27 +81,19 @@ class Seekers {
                 return seeker;
             }
         }
-        auto* const best = next_sleeper(suits);
+        Seeker<Request>* best = nullptr;
+        for (auto* seeker : seekers_) {
+            if (seeker->seeking == Seeking::asleep && !seeker->called &&
+                (best == nullptr || seeker->wakes_at >= best->wakes_at) &&
+                !seeker->request->stop.stop_requested() && suits(*seeker->request)) {
+                best = seeker; // of equals the last: its core is warm
+            }
+        }
         if (best != nullptr) {
             best->seeking = Seeking::claimed;
         }
         return best;
     }
-
-    // Rouses the one who would be claimed, unless the last one was in vain; false: nobody.
-    template <class Suits>
-    [[nodiscard]] bool rouse(Suits&& suits, Bells& to_wake) {
-        auto* const seeker = rousing_helps_ ? next_sleeper(suits) : nullptr;
-        if (seeker == nullptr || seeker->roused) {
-            return false;
-        }
-        seeker->roused = true;
-        to_wake.push_back(seeker->parker->bell());
-        return true;
-    }
-    // In vain: nobody is roused again before somebody who sleeps gets something.
-    void note_vain_rousing() noexcept { rousing_helps_ = false; }
-    void note_hand_over() noexcept { rousing_helps_ = true; }
 
     void nobody_stands_by() {
         for (auto* seeker : seekers_) {
@@ -186,20 +177,6 @@ class Seekers {
     }
 
  private:
-    template <class Suits>
-    [[nodiscard]] Seeker<Request>* next_sleeper(Suits&& suits) const {
-        Seeker<Request>* best = nullptr;
-        for (auto* seeker : seekers_) {
-            if (seeker->seeking == Seeking::asleep && !seeker->called &&
-                (best == nullptr || seeker->wakes_at >= best->wakes_at) &&
-                !seeker->request->stop.stop_requested() && suits(*seeker->request)) {
-                best = seeker; // of equals the last: its core is warm
-            }
-        }
-        return best;
-    }
-
-    bool rousing_helps_ = true;             // as far as the last time tells
     std::vector<Seeker<Request>*> seekers_; // in the order in which they came
     std::optional<SteadyInstant> due_;
 };

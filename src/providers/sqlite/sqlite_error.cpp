@@ -1,6 +1,7 @@
 #include "providers/sqlite/sqlite_error.hpp"
 
 #include <cerrno>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -8,11 +9,11 @@
 
 namespace durable::sqlite {
 
+namespace {
+
 bool is_no_room(int system) {
     return system == ENOSPC || system == EDQUOT || system == EFBIG;
 }
-
-namespace {
 
 struct Meaning {
     ErrorCode code;
@@ -34,6 +35,33 @@ bool without_room(int code, int system) {
         return (code & 0xff) == SQLITE_CANTOPEN && is_no_room(system);
     }
 }
+
+// What the system lacks now and may have again later; nothing is known to be wrong with the file.
+std::optional<Meaning> shortage(int code, int system) {
+    const auto primary = code & 0xff;
+    if ((primary != SQLITE_CANTOPEN && primary != SQLITE_IOERR) || code == SQLITE_IOERR_FSYNC ||
+        code == SQLITE_IOERR_DIR_FSYNC) {
+        return std::nullopt;
+    }
+    switch (system) {
+    case EMFILE:
+        return Meaning{ErrorCode::unavailable, "the process has too many files open (ulimit -n)"};
+    case ENFILE:
+        return Meaning{ErrorCode::unavailable, "the machine has too many files open"};
+    case ENOMEM:
+        return Meaning{ErrorCode::unavailable, "out of memory"};
+    default:
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+bool is_full(int code, int system) {
+    return (code & 0xff) == SQLITE_FULL || without_room(code, system);
+}
+
+namespace {
 
 // By extended code where it matters, else by the primary one.
 Meaning meaning_of(int code) {
@@ -83,7 +111,8 @@ Error to_error(int code, std::string_view message, const std::string& path, int 
     if (message == "unsupported file format") {
         code = SQLITE_NOTADB;
     }
-    auto meaning = meaning_of(without_room(code, system) ? SQLITE_FULL : code);
+    auto meaning =
+        shortage(code, system).value_or(meaning_of(is_full(code, system) ? SQLITE_FULL : code));
     if (system == EFBIG && meaning.code == ErrorCode::unavailable) {
         meaning.text = "the process may not make files so long (ulimit -f)";
     }

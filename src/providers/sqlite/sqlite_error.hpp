@@ -14,8 +14,8 @@ namespace durable::sqlite {
 [[nodiscard]] Error
 to_error(int code, std::string_view message, const std::string& path, int system = 0);
 
-// Whether this errno means that there is, or may be, no room for what was to be written.
-[[nodiscard]] bool is_no_room(int system);
+// Whether there was no room for what was to be written.
+[[nodiscard]] bool is_full(int code, int system);
 
 // The file that is open is no longer the one with this name.
 [[nodiscard]] Error file_is_gone(const std::string& path);

@@ -1,6 +1,5 @@
 #include "providers/sqlite/sqlite_provider.hpp"
 
-#include "base/stay_awake.hpp"
 #include "base/try.hpp"
 #include "providers/ledger/queueing.hpp"
 #include "providers/sqlite/activities.hpp"
@@ -15,12 +14,14 @@ using ledger::failed;
 
 SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
                                std::unique_ptr<LogSync> log_sync,
+                               Life life,
                                const std::string& path,
                                const Options& options,
                                std::shared_ptr<Random> random)
     : in_memory_{path == memory_path},
       options_{options},
       log_sync_{std::move(log_sync)},
+      life_{std::move(life)},
       waiting_{options.clock,
                [this] {
                    if (foreign_) {
@@ -32,7 +33,8 @@ SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
               std::move(random),
               options,
               waiting_,
-              log_sync_.get()},
+              log_sync_.get(),
+              life_.id},
       readers_{path, options} {
     if (!in_memory_) {
         (void)writer_.use([this](Connection& db) { readers_.expect_log(db.log_identity()); });
@@ -46,6 +48,16 @@ SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
 SqliteProvider::~SqliteProvider() {
     foreign_.reset();
     (void)ensure_durable(std::nullopt); // nobody is left to be told
+    if (life_.id != 0) {
+        // The process goes on, and perhaps an activity in it: a lease ends when its time is up.
+        const auto forgotten = writer_.use([&](Connection& db) {
+            db.stop_waiting();
+            forget_life(db, life_.id);
+        });
+        if (!forgotten) {
+            LifeFile::keep_until_exit(std::move(life_.file));
+        }
+    }
 }
 
 std::string SqliteProvider::version() const {
@@ -71,6 +83,7 @@ bool SqliteProvider::look_around() {
             (void)ensure_durable(*version);
         }
     }
+    look_for_ended_lives();
     const auto version = look_at_file();
     // An error is for the waiters to find: they look for themselves.
     if (!version || *version != foreign_version_) {
@@ -78,6 +91,29 @@ bool SqliteProvider::look_around() {
         waiting_.wake_all();
     }
     return !waiting_.empty();
+}
+
+// What fails here is tried again a little later.
+void SqliteProvider::look_for_ended_lives() {
+    constexpr Duration interval{200};
+    const auto now = system_clock()->steady(); // the processes are real ones
+    if (!life_.file || now - lives_seen_at_ < interval) {
+        return;
+    }
+    lives_seen_at_ = now;
+    auto ended = false;
+    if (!read([&](Connection& db) { ended = has_ended_lives(db, life_); }) || !ended) {
+        return;
+    }
+    const auto end_leases = [&](Transaction& tx) -> Result<> {
+        end_leases_of_ended_lives(tx.db, life_);
+        tx.outlook.turns.steady = Due::unknown;
+        tx.outlook.work.steady = Due::unknown;
+        return {};
+    };
+    if (writer_.apply(end_leases, Writer::Kind::makes, Telling::at_once)) {
+        waiting_.wake_all();
+    }
 }
 
 // Whoever finds nothing to do writes nothing, and would not notice for long.
@@ -166,34 +202,8 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
     return unpack(std::move(taken));
 }
 
-// Whoever could be roused is awake anyway where others call, and with one core wakes up no sooner.
-bool SqliteProvider::may_rouse() const {
-    return may_stay_awake() && !writer_.is_busy();
-}
-
-// Hints: whatever turns out otherwise, those who were roused for it go to sleep again.
-void SqliteProvider::expect(const TurnCommit& commit, const PreparedCommit& prepared) {
-    if (!prepared.work.empty() && !prepared.work.front().session) {
-        waiting_.expect_work(prepared.work.front().tag);
-    }
-    const auto at_once = [](const ledger::NewMessage& message) {
-        return message.visible_at == Instant{};
-    };
-    if (std::ranges::any_of(prepared.messages, at_once)) {
-        waiting_.expect_turn();
-    }
-    const auto ends = commit.metadata.status == ExecutionStatus::completed ||
-                      commit.metadata.status == ExecutionStatus::failed;
-    if (ends && !commit.history_delta.empty()) {
-        waiting_.expect_end(commit.history_delta.front().instance_id);
-    }
-}
-
 Result<> SqliteProvider::ack_orchestration_item(const TurnCommit& commit) {
     const auto prepared = prepare(commit);
-    if (prepared && may_rouse()) {
-        expect(commit, *prepared);
-    }
     return carry_out("ack_orchestration_item", Telling::at_once, [&](Transaction& tx) {
         return commit_turn(tx, commit, prepared);
     });
@@ -251,9 +261,6 @@ Result<> SqliteProvider::enqueue_for_orchestrator(const WorkItem& item,
     if (!message) {
         return failed(std::move(message).error(), operation);
     }
-    if (delay.value_or(Duration::zero()) <= Duration::zero() && may_rouse()) {
-        waiting_.expect_turn();
-    }
     return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
         message->visible_at =
             ledger::visible_at(item, tx.now.wall, delay.value_or(Duration::zero()));
@@ -269,9 +276,6 @@ Result<> SqliteProvider::enqueue_for_worker(const WorkItem& item) {
     const auto made = ledger::to_work(item);
     if (!made) {
         return failed(made.error(), operation);
-    }
-    if (!made->session && may_rouse()) {
-        waiting_.expect_work(made->tag);
     }
     return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
         add_work(tx, *made, get_instance(tx, made->activity.instance).id);
@@ -319,9 +323,6 @@ Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork
 
 Result<> SqliteProvider::ack_work_item(const std::string& lock_token,
                                        const std::optional<WorkItem>& completion) {
-    if (completion && may_rouse()) {
-        waiting_.expect_turn();
-    }
     return carry_out("ack_work_item", Telling::at_once, [&](Transaction& tx) {
         return finish_work(tx, lock_token, completion);
     });

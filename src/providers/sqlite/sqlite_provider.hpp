@@ -4,6 +4,7 @@
 
 #include "base/random.hpp"
 #include "providers/sqlite/foreign_watch.hpp"
+#include "providers/sqlite/lives.hpp"
 #include "providers/sqlite/log_sync.hpp"
 #include "providers/sqlite/readers.hpp"
 #include "providers/sqlite/turns.hpp"
@@ -32,6 +33,7 @@ inline constexpr std::string_view memory_path = ":memory:"; // a store without a
 struct Machine {
     std::shared_ptr<Random> random;     // nullptr: the machine's
     std::optional<std::string> boot_id; // nullopt: the machine's
+    bool keeps_locks = true;            // false: as on a file system that may lose them
 };
 
 class SqliteProvider final : public Provider, public ProviderAdmin {
@@ -42,6 +44,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     // `log_sync` may be nullptr.
     SqliteProvider(std::unique_ptr<Connection> connection,
                    std::unique_ptr<LogSync> log_sync,
+                   Life life,
                    const std::string& path,
                    const Options& options,
                    std::shared_ptr<Random> random);
@@ -130,9 +133,12 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     [[nodiscard]] Result<std::uint32_t> max_attempt_count(const std::string& instance);
     // How many threads sleep in a fetch or a watch.
     [[nodiscard]] std::size_t sleepers() const { return waiting_.asleep(); }
-    [[nodiscard]] Waiting::Rousings rousings() const { return waiting_.rousings(); }
     [[nodiscard]] std::uint64_t transactions() const { return writer_.transactions(); }
     [[nodiscard]] std::size_t calls() const { return writer_.calls(); } // for a transaction
+    // Runs `user` while a connection that reads is in use.
+    [[nodiscard]] Result<> with_reader(const std::function<void()>& user) {
+        return readers_.use([&](Connection&) { user(); });
+    }
     // Lends the connection that writes.
     [[nodiscard]] Result<> inspect(const std::function<void(Connection&)>& user) {
         return writer_.use(user);
@@ -141,8 +147,6 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
  private:
     using Telling = Writer::Telling;
 
-    [[nodiscard]] bool may_rouse() const;
-    void expect(const TurnCommit& commit, const PreparedCommit& prepared);
     [[nodiscard]] Result<>
     carry_out(std::string_view operation, Telling telling, Writer::Change change);
     // As far as the store promises, the store of this version is on the disk afterwards, or
@@ -169,16 +173,19 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
                 std::string_view operation);
     [[nodiscard]] Result<ledger::Moment> expire_now(std::string_view operation);
     [[nodiscard]] bool look_around(); // ForeignWatch
+    void look_for_ended_lives();
     // Writer::foreign_version; ends the store if its file has lost its name.
     [[nodiscard]] Result<std::int64_t> look_at_file();
 
     const bool in_memory_;
     const Options options_;
     const std::unique_ptr<LogSync> log_sync_; // nullptr: no promise needs one
+    Life life_;
     Waiting waiting_;
     Writer writer_;
     Readers readers_;
-    std::int64_t foreign_version_ = 0;    // of the thread that watches
+    std::int64_t foreign_version_ = 0; // of the thread that watches, like the next one
+    SteadyInstant lives_seen_at_;
     std::optional<ForeignWatch> foreign_; // last: its thread uses everything above
 };
 

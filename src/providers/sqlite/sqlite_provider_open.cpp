@@ -3,12 +3,15 @@
 #include "base/process.hpp"
 #include "base/try.hpp"
 #include "providers/ledger/queueing.hpp"
+#include "providers/sqlite/lives.hpp"
 #include "providers/sqlite/schema.hpp"
 #include "providers/sqlite/sqlite_provider.hpp"
 #include "providers/sqlite/store_file.hpp"
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -20,37 +23,42 @@ using ledger::failed;
 
 namespace {
 
-// Whoever held a lease before the machine was restarted is gone, and the clock that measured it
-// began anew.
-void end_leases_of_earlier_boots(Connection& db, const std::string& boot, const Clock& clock) {
+// Ends the leases of processes that are gone: all of them when the machine was restarted, since the
+// clock that measured them began anew.
+Life begin(Connection& db, const std::string& boot, const Clock& clock, bool keeps_locks) {
+    Life life;
+    if (keeps_locks && !db.file().empty()) {
+        life.file = LifeFile::open(db.file());
+    }
     db.execute("BEGIN IMMEDIATE");
     const auto same = find_integer(db, "SELECT 1 FROM store WHERE boot = ?1", boot).has_value();
-    if (!same) {
-        constexpr auto past = SteadyInstant::min();
-        run(db, "UPDATE instances SET until = ?1 WHERE place = 3", past);
-        run(db, "UPDATE work SET until = ?1 WHERE state = 2", past);
-        run(db, "UPDATE sessions SET until = ?1, active = ?1", past);
+    if (same) {
+        end_leases_of_ended_lives(db, life);
+    } else {
+        end_all_leases(db);
         run(db, "UPDATE store SET boot = ?1", boot);
     }
+    life = begin_life(db, std::move(life.file));
     // For people who look at the end of a lease.
     run(db,
         "UPDATE store SET wall_offset = ?1 WHERE id = 1 AND abs(wall_offset - ?1) > 1000",
         (clock.now().time_since_epoch() - clock.steady().time_since_epoch()).count());
     db.execute("COMMIT");
+    return life;
 }
 
-Result<> set_up(Connection& db, const std::string& boot, const Clock& clock) {
+Result<Life> set_up(Connection& db, const std::string& boot, const Clock& clock, bool keeps_locks) {
     DURABLE_TRY(migrate(db));
     db.execute("PRAGMA synchronous = NORMAL"); // syncs are LogSync's
     db.execute("PRAGMA temp_store = MEMORY");
     db.execute("PRAGMA cache_size = -65536");
     db.checkpoint_every(4000);
-    end_leases_of_earlier_boots(db, boot, clock);
+    auto life = begin(db, boot, clock, keeps_locks);
     db.expect_log(db.log_identity()); // it is open now
     if (auto error = db.take_error()) {
         return std::unexpected{*std::move(error)};
     }
-    return {};
+    return life;
 }
 
 Result<> check(const std::string& path, const Options& options) {
@@ -94,6 +102,42 @@ Result<> check_names(const std::string& path) {
     return {};
 }
 
+std::uint32_t permissions(StoreAccess access) {
+    return access == StoreAccess::group ? 0660 : 0600;
+}
+
+std::string octal(std::uint32_t permissions) {
+    std::string text = "0";
+    for (const auto shift : {6U, 3U, 0U}) {
+        text += static_cast<char>('0' + ((permissions >> shift) & 7U));
+    }
+    return text;
+}
+
+// Once per store that is opened, if more users can read it than the options say.
+void warn_of_readers(const std::string& file, const Options& options) {
+    constexpr std::uint32_t all_may_read = 0444;
+    for (const auto* part : {"", "-wal", "-shm"}) {
+        const auto found = permissions_of(file + part);
+        if (!found || (*found & all_may_read & ~permissions(options.access)) == 0) {
+            continue;
+        }
+        const auto logger =
+            options.logger ? options.logger : text_logger(std::cerr, LogLevel::warn);
+        if (logger->enabled(LogLevel::warn, "store")) {
+            const auto mode = octal(*found);
+            const std::array<LogField, 2> fields{{{"file", file}, {"permissions", mode}}};
+            logger->write({.level = LogLevel::warn,
+                           .source = "store",
+                           .message = "other users of this machine can read the store; it was made "
+                                      "that way and is left so (chmod changes it)",
+                           .time = options.clock->now(),
+                           .fields = fields});
+        }
+        return;
+    }
+}
+
 Result<std::unique_ptr<LogSync>> open_log_sync(const std::string& path,
                                                const Options& options,
                                                std::optional<Connection::FileIdentity> log) {
@@ -126,8 +170,14 @@ SqliteProvider::open(const std::string& given, Options options, Machine machine)
     if (auto good = check_names(path); !good) {
         return failed(std::move(good).error(), operation);
     }
+    errno = 0;
     const auto boot = machine.boot_id ? *machine.boot_id : boot_id();
     if (boot.empty() && path != memory_path) {
+        if (errno == EMFILE || errno == ENFILE) {
+            return fail(ErrorCode::unavailable,
+                        path + ": there are too many files open (ulimit -n)",
+                        std::string{operation});
+        }
         return fail(ErrorCode::storage_failed,
                     "the system does not tell when it was started, so leases cannot be kept: "
                     "/proc/sys/kernel/random/boot_id is not there",
@@ -136,14 +186,21 @@ SqliteProvider::open(const std::string& given, Options options, Machine machine)
     if (!options.clock) {
         options.clock = system_clock();
     }
+    if (path != memory_path && options.vfs.empty()) {
+        make_file(path, permissions(options.access));
+    }
     auto connection = Connection::open(
-        path,
-        {.vfs = options.vfs, .busy_timeout = options.busy_timeout, .create = true, .writes = true});
+        path, {.vfs = options.vfs, .busy_timeout = options.busy_timeout, .create = true});
     if (!connection) {
         return failed(std::move(connection).error(), operation);
     }
-    if (auto ready = set_up(**connection, boot, *options.clock); !ready) {
-        return failed(std::move(ready).error(), operation);
+    const auto keeps_locks = machine.keeps_locks && options.vfs.empty();
+    auto life = set_up(**connection, boot, *options.clock, keeps_locks);
+    if (!life) {
+        return failed(std::move(life).error(), operation);
+    }
+    if (options.vfs.empty() && path != memory_path) {
+        warn_of_readers((*connection)->file(), options);
     }
     std::unique_ptr<LogSync> log_sync;
     if (options.synchronous == Synchronous::full && path != memory_path) {
@@ -155,6 +212,7 @@ SqliteProvider::open(const std::string& given, Options options, Machine machine)
     }
     return std::make_shared<SqliteProvider>(*std::move(connection),
                                             std::move(log_sync),
+                                            *std::move(life),
                                             path,
                                             options,
                                             machine.random ? std::move(machine.random)

@@ -1,5 +1,5 @@
-// Lock tokens: the number of what is leased and 128 random bits, so that finding the lease needs no
-// index of tokens, and nobody can guess one.
+// Lock tokens: the number of what is leased, the life that leases it, and 128 random bits. So
+// finding a lease needs no index of tokens, and a token cannot be guessed.
 
 #pragma once
 
@@ -13,10 +13,11 @@
 
 namespace durable::sqlite {
 
-// "t17-0123456789abcdef0123456789abcdef"; `kind` is t for turns, w for work.
-[[nodiscard]] inline std::string new_token(char kind, std::int64_t number, Random& random) {
+// "t17-3-0123456789abcdef0123456789abcdef"; `kind` is t for turns, w for work.
+[[nodiscard]] inline std::string
+new_token(char kind, std::int64_t number, std::int64_t life, Random& random) {
     constexpr std::string_view digits = "0123456789abcdef";
-    auto token = kind + std::to_string(number) + "-";
+    auto token = kind + std::to_string(number) + "-" + std::to_string(life) + "-";
     for (int half = 0; half < 2; ++half) {
         auto bits = random.next();
         for (int digit = 0; digit < 16; ++digit) {

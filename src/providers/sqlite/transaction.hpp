@@ -142,6 +142,7 @@ struct Transaction {
     Backlogs& backlogs;
     Arrivals& arrivals;
     Takers* takers = nullptr; // nullptr: what is made may still be undone alone
+    std::int64_t life = 0;    // of this provider, see lives.hpp
     Duration unstarted_message_ttl{};
     Moment now{};
     Counters counters{};

@@ -1,5 +1,6 @@
 #include "providers/sqlite/turn_queue.hpp"
 
+#include "providers/ledger/queued_children.hpp"
 #include "providers/ledger/queueing.hpp"
 
 #include <algorithm>
@@ -102,7 +103,8 @@ Inserted insert_message(Transaction& tx,
     }
     run(tx.db,
         "INSERT INTO messages (seq, instance, state, visible_at, kind, execution_id, timer_id,"
-        " item, attempts, lease) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        " item, attempts, lease, parent_id)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         seq,
         instance,
         state,
@@ -112,7 +114,8 @@ Inserted insert_message(Transaction& tx,
         timer ? std::optional{message.timer_id} : std::nullopt,
         message.text,
         lease ? 1 : 0,
-        lease);
+        lease,
+        ledger::calling_parent(message.kind, message.text));
     return {.seq = seq, .state = state};
 }
 

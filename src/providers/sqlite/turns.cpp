@@ -177,7 +177,7 @@ namespace {
 
 // The row is the caller's to save, the messages to mark.
 void lease_turn(Transaction& tx, InstanceRow& row, const FetchOrchestration& request) {
-    row.token = new_token('t', row.id, tx.random);
+    row.token = new_token('t', row.id, tx.life, tx.random);
     row.lease = static_cast<std::int64_t>(tx.counters.next_lease++);
     row.until = add_saturating(tx.now.steady, request.lock_timeout);
     leave(tx, row);

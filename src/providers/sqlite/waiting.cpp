@@ -92,7 +92,6 @@ bool Waiting::hand_over(Suits&& suits, Giving&& give) {
     }
     if (got) {
         handed_.push_back(seeker);
-        seekers<Request>().note_hand_over();
         return true;
     }
     seeker->seeking = Seeking::asleep;
@@ -203,67 +202,6 @@ void Waiting::undone() {
     wake(to_wake);
 }
 
-// ---- Before a transaction
-
-void Waiting::expect_turn() {
-    Bells to_wake;
-    {
-        const MutexLock lock{mutex_};
-        const auto anybody = [](const FetchOrchestration&) { return true; };
-        rousings_.made += turns_.rouse(anybody, to_wake) ? 1U : 0U;
-    }
-    wake(to_wake);
-}
-
-void Waiting::expect_work(const std::optional<std::string>& tag) {
-    Bells to_wake;
-    {
-        const MutexLock lock{mutex_};
-        const auto suits = [&](const FetchWork& request) { return request.tags.matches(tag); };
-        rousings_.made += work_.rouse(suits, to_wake) ? 1U : 0U;
-    }
-    wake(to_wake);
-}
-
-void Waiting::expect_end(const std::string& instance) {
-    Bells to_wake;
-    {
-        const MutexLock lock{mutex_};
-        // One of them: to wake many would take longer than the call.
-        const auto found = watchers_.find(instance);
-        if (found != watchers_.end() && !found->second->roused) {
-            found->second->roused = true;
-            ++rousings_.made;
-            to_wake.push_back(found->second->parker->bell());
-        }
-    }
-    wake(to_wake);
-}
-
-Waiting::Rousings Waiting::rousings() const {
-    const MutexLock lock{mutex_};
-    return rousings_;
-}
-
-bool Waiting::begin_rousing(SeekerState& self) {
-    const MutexLock lock{mutex_};
-    const auto waits = self.seeking == Seeking::asleep || self.seeking == Seeking::claimed;
-    if (self.roused && waits && !self.called) {
-        return true;
-    }
-    forget_rousing(self);
-    return false;
-}
-
-bool Waiting::begin_rousing(Watcher& self) {
-    const MutexLock lock{mutex_};
-    if (self.roused && !self.called) {
-        return true;
-    }
-    forget_rousing(self);
-    return false;
-}
-
 // ---- Those who look
 
 void Waiting::stand_by(SeekerState& self) {
@@ -334,15 +272,10 @@ std::optional<SeenState> Waiting::watch_loop(const WatchInstance& request,
         while (!(over = clock_->steady() >= deadline || request.stop.stop_requested()) &&
                !take_call(self)) {
             parker.park(deadline - clock_->steady());
-            if (begin_rousing(self)) {
-                (void)parker.stay_awake(roused_for);
-                end_rousing(self);
-            }
         }
         count_sleeper(false);
     }
     const MutexLock lock{mutex_};
-    forget_rousing(self);
     const auto [begin, end] = watchers_.equal_range(request.instance);
     watchers_.erase(
         std::find_if(begin, end, [&](const auto& watcher) { return watcher.second == &self; }));

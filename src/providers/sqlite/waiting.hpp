@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "base/deadline.hpp"
 #include "base/mutex.hpp"
 #include "base/try.hpp"
 #include "providers/sqlite/seekers.hpp"
@@ -67,18 +68,6 @@ class Waiting final : public Writer::Companion {
     void undone() override DURABLE_EXCLUDES(mutex_);
     void broken() override DURABLE_EXCLUDES(mutex_) { wake_all(); }
 
-    // A call is about to begin that will probably make a turn, an activity of that tag, or the end
-    // of an instance: whoever will get it wakes up meanwhile and is there when it is committed. A
-    // core that sleeps needs as long to run again as the call takes.
-    void expect_turn() DURABLE_EXCLUDES(mutex_);
-    void expect_work(const std::optional<std::string>& tag) DURABLE_EXCLUDES(mutex_);
-    void expect_end(const std::string& instance) DURABLE_EXCLUDES(mutex_);
-    struct Rousings {
-        std::uint64_t made = 0;
-        std::uint64_t over = 0; // whoever was roused does not wait awake any more
-    };
-    [[nodiscard]] Rousings rousings() const DURABLE_EXCLUDES(mutex_);
-
     void wake_all() DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] bool empty() const DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] std::size_t asleep() const DURABLE_EXCLUDES(mutex_); // how many
@@ -87,7 +76,6 @@ class Waiting final : public Writer::Companion {
     struct Watcher {
         bool ended_only = false;
         bool called = false;
-        bool roused = false;
         std::optional<SeenState> told; // what it waits for: no need to look
         Parker* parker = nullptr;
     };
@@ -96,10 +84,6 @@ class Waiting final : public Writer::Companion {
         Parker* parker;
         void operator()() const { parker->wake(); }
     };
-
-    // Transactions take less, and where others want the core they get it.
-    static constexpr AwakeLimits roused_for{.longest = std::chrono::microseconds{300},
-                                            .others_run = std::chrono::microseconds{100}};
 
     enum class Woken : std::uint8_t { to_look, with_something, to_stop };
 
@@ -138,26 +122,6 @@ class Waiting final : public Writer::Companion {
                               SteadyInstant deadline,
                               std::optional<SteadyInstant> due,
                               std::uint64_t jumps) DURABLE_EXCLUDES(mutex_);
-    // Whether it was roused and should wait awake: what it was roused for has not come yet.
-    [[nodiscard]] bool begin_rousing(SeekerState& self) DURABLE_EXCLUDES(mutex_);
-    [[nodiscard]] bool begin_rousing(Watcher& self) DURABLE_EXCLUDES(mutex_);
-    template <class Request>
-    void end_rousing(Seeker<Request>& self, bool woken) DURABLE_EXCLUDES(mutex_) {
-        const MutexLock lock{mutex_};
-        forget_rousing(self);
-        if (!woken && self.seeking == Seeking::asleep) {
-            seekers<Request>().note_vain_rousing();
-        }
-    }
-    void end_rousing(Watcher& self) DURABLE_EXCLUDES(mutex_) {
-        const MutexLock lock{mutex_};
-        forget_rousing(self);
-    }
-    template <class Sleeper>
-    void forget_rousing(Sleeper& self) DURABLE_REQUIRES(mutex_) {
-        rousings_.over += self.roused ? 1U : 0U;
-        self.roused = false;
-    }
     void stand_by(SeekerState& self) DURABLE_EXCLUDES(mutex_);
     // `looks`: at what there is by now, so it does what it was called for.
     void stand_down(SeekerState& self, bool looks) DURABLE_EXCLUDES(mutex_);
@@ -192,7 +156,6 @@ class Waiting final : public Writer::Companion {
     Seekers<FetchWork> work_ DURABLE_GUARDED_BY(mutex_);
     std::unordered_multimap<std::string, Watcher*> watchers_ DURABLE_GUARDED_BY(mutex_);
     std::vector<SeekerState*> handed_ DURABLE_GUARDED_BY(mutex_); // by the transaction under way
-    Rousings rousings_ DURABLE_GUARDED_BY(mutex_);
     std::size_t asleep_ DURABLE_GUARDED_BY(mutex_) = 0;
     std::uint64_t jumps_ DURABLE_GUARDED_BY(mutex_) = 0; // of the clock, by hand
     std::shared_ptr<void> on_jump_;                      // last: destroyed first
@@ -204,8 +167,7 @@ Waiting::seek(const Request& request, Applying&& apply, Taking&& take, TakingFre
     if (request.stop.stop_requested()) {
         return std::nullopt;
     }
-    const auto deadline =
-        add_saturating(clock_->steady(), std::max(request.poll_timeout, Duration::zero()));
+    const auto deadline = deadline_after(*clock_, request.poll_timeout);
     std::optional<Offer> handed;
     Seeker<Request> self;
     self.request = &request;
@@ -290,7 +252,6 @@ void Waiting::leave(Seeker<Request>& self, bool empty_handed) {
         const MutexLock lock{mutex_};
         auto& others = seekers<Request>();
         others.remove(self);
-        forget_rousing(self);
         const auto like_self = [&](const Request& other) {
             return seek_the_same(other, *self.request);
         };
@@ -346,9 +307,6 @@ Waiting::Woken Waiting::sleep(Seeker<Request>& self,
         if (left > Duration::zero()) {
             self.parker->park(left);
         }
-        if (begin_rousing(self)) {
-            end_rousing(self, self.parker->stay_awake(roused_for));
-        }
         const MutexLock lock{mutex_};
         if (self.seeking == Seeking::claimed) { // whoever claimed it says what became of that
             left = Duration::max();
@@ -367,8 +325,7 @@ Waiting::Woken Waiting::sleep(Seeker<Request>& self,
 
 template <class Reading>
 Result<SeenState> Waiting::watch(const WatchInstance& request, Reading&& read) {
-    const auto deadline =
-        add_saturating(clock_->steady(), std::max(request.timeout, Duration::zero()));
+    const auto deadline = deadline_after(*clock_, request.timeout);
     Result<SeenState> seen;
     const auto changed = [&] {
         seen = read();

@@ -306,12 +306,13 @@ void claim_session(Transaction& tx, const std::string& session, const SessionCla
     const auto before = find_session(tx.db, session);
     const auto until = add_saturating(tx.now.steady, claim.lock_timeout);
     run(tx.db,
-        "INSERT OR REPLACE INTO sessions (session, owner, live, until, active)"
-        " VALUES (?1, ?2, 1, ?3, ?4)",
+        "INSERT OR REPLACE INTO sessions (session, owner, live, until, active, life)"
+        " VALUES (?1, ?2, 1, ?3, ?4, ?5)",
         session,
         claim.owner_id,
         until,
-        tx.now.steady);
+        tx.now.steady,
+        tx.life);
     tx.note_work_due(until);
     if (!before.live || before.owner != claim.owner_id) {
         set_live(tx, session, true);

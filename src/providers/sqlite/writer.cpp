@@ -25,12 +25,14 @@ Writer::Writer(std::unique_ptr<Connection> connection,
                std::shared_ptr<Random> random,
                const Options& options,
                Companion& companion,
-               LogSync* log_sync)
+               LogSync* log_sync,
+               std::int64_t life)
     : clock_{std::move(clock)},
       random_{std::move(random)},
       options_{options},
       companion_{companion},
       log_sync_{log_sync},
+      life_{life},
       connection_{std::move(connection)} {
     connection_->watch_rows("instances",
                             [backlogs = &backlogs_](std::int64_t row) { backlogs->forget(row); });
@@ -138,6 +140,9 @@ void Writer::run_batch(const std::vector<Job*>& batch) {
             if (error && connection_->file_is_gone()) {
                 error = file_is_gone(connection_->path());
             }
+            if (connection_->take_full()) {
+                connection_->checkpoint(); // then the log begins anew, and needs no more room
+            }
         }
         if (error && !broken_ && error->code == ErrorCode::storage_failed) {
             broken_ = error; // nobody knows what the disk has kept
@@ -170,6 +175,7 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
                        .backlogs = backlogs_,
                        .arrivals = arrivals_,
                        .takers = savepoints ? nullptr : &companion_,
+                       .life = life_,
                        .unstarted_message_ttl =
                            std::max<Duration>(options_.unstarted_message_ttl, Duration::zero())};
         begin(tx);

@@ -58,7 +58,8 @@ class Writer {
            std::shared_ptr<Random> random,
            const Options& options,
            Companion& companion,
-           LogSync* log_sync);
+           LogSync* log_sync,
+           std::int64_t life);
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
     ~Writer();
@@ -69,10 +70,6 @@ class Writer {
     [[nodiscard]] Result<>
     apply(Change change, Kind kind, Telling telling, std::function<void()> announce = {});
 
-    // Whether a transaction is made for somebody else.
-    [[nodiscard]] bool is_busy() const noexcept {
-        return newest_.load(std::memory_order_relaxed) != nullptr;
-    }
     // How many calls have come, and are done or wait in their order.
     [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
     // How many transactions were committed.
@@ -130,6 +127,7 @@ class Writer {
     const Options options_;
     Companion& companion_;
     LogSync* const log_sync_;
+    const std::int64_t life_;
 
     Dormitories dormitories_;
     // The newest of those who wait; nobody_waits: somebody leads and has seen all; nullptr: nobody

@@ -19,6 +19,17 @@
 namespace durable::sqlite {
 namespace {
 
+// What a transaction and its surroundings may be like. One that is larger than SQLite's page cache
+// reaches the log before it commits, and a reader that holds a snapshot keeps the log from
+// beginning anew.
+struct Shape {
+    bool spills = false;
+    bool reader = false;
+
+    // From one call that meets the fault to the next: of the larger scripts every third one.
+    [[nodiscard]] std::uint64_t stride() const { return spills || reader ? 3 : 1; }
+};
+
 class SqliteFaults : public SqliteTest {
  protected:
     // One call of the script. `state` is what earlier ones left for later ones.
@@ -28,7 +39,8 @@ class SqliteFaults : public SqliteTest {
     };
     using Step = std::function<Result<>(Provider&, State&)>;
 
-    static std::vector<Step> script() {
+    static std::vector<Step> script(const Shape& shape = {}) {
+        const std::string large(shape.spills ? 20'000 : 1, 'v');
         const auto send = [](Provider& store, State&) {
             return store.enqueue_for_orchestrator(start("A"), std::nullopt);
         };
@@ -40,14 +52,16 @@ class SqliteFaults : public SqliteTest {
             state.turn = turn->value().lock_token;
             return {};
         };
-        const auto commit = [](Provider& store, State& state) {
+        const auto commit = [large](Provider& store, State& state) {
+            auto first = std::get<work::ActivityExecute>(activity("A", 3));
+            first.input = large;
             return store.ack_orchestration_item(
                 {.lock_token = state.turn,
                  .metadata = {.orchestration_name = "Hello", .orchestration_version = "1.0.0"},
                  .history_delta = {started(),
                                    {.event_id = 2,
-                                    .kind = history::KeyValueSet{.key = "k", .value = "v"}}},
-                 .worker_items = {activity("A", 3), activity("A", 4)},
+                                    .kind = history::KeyValueSet{.key = "k", .value = large}}},
+                 .worker_items = {first, activity("A", 4)},
                  .orchestrator_items = {start("B")}});
         };
         const auto take = [](Provider& store, State& state) -> Result<> {
@@ -76,8 +90,9 @@ class SqliteFaults : public SqliteTest {
         auto& admin = *store.as_management_capability();
         std::string seen;
         for (const auto* instance : {"A", "B"}) {
-            seen += std::to_string(store.read(instance).value().size()) +
-                    " events, k=" + store.get_kv_value(instance, "k").value().value_or("-") + "; ";
+            seen += std::to_string(store.read(instance).value().size()) + " events, " +
+                    std::to_string(store.get_kv_value(instance, "k").value().value_or("").size()) +
+                    " bytes of k; ";
         }
         const auto metrics = admin.get_system_metrics().value();
         const auto depths = admin.get_queue_depths().value();
@@ -89,11 +104,11 @@ class SqliteFaults : public SqliteTest {
     }
 
     // What is there after so many calls of the script, on a store that never fails.
-    std::vector<std::string> expected() {
+    std::vector<std::string> expected(const Shape& shape) {
         const auto store = memory::open({.clock = clock});
         std::vector<std::string> states{observe(*store)};
         State state;
-        for (const auto& step : script()) {
+        for (const auto& step : script(shape)) {
             EXPECT_TRUE(step(*store, state));
             states.push_back(observe(*store));
         }
@@ -101,14 +116,21 @@ class SqliteFaults : public SqliteTest {
     }
 
     // Plays the script until a call is refused; how many were done, and the error.
-    std::pair<std::size_t, std::optional<Error>> play(FaultyVfs& vfs) {
+    std::pair<std::size_t, std::optional<Error>> play(FaultyVfs& vfs, const Shape& shape) {
+        std::optional<Outsider> reader; // stays for longer than the store
         auto store = SqliteProvider::open(path, {.clock = clock, .vfs = vfs.name()});
         if (!store) {
             return {0, store.error()};
         }
+        if (shape.spills) {
+            (void)(*store)->inspect([](Connection& db) { db.execute("PRAGMA cache_size = 5"); });
+        }
+        if (shape.reader) {
+            reader.emplace(path).query("BEGIN; SELECT count(*) FROM store");
+        }
         State state;
         std::size_t done = 0;
-        for (const auto& step : script()) {
+        for (const auto& step : script(shape)) {
             if (auto result = step(**store, state); !result) {
                 return {done, result.error()};
             }
@@ -117,18 +139,31 @@ class SqliteFaults : public SqliteTest {
         return {done, std::nullopt};
     }
 
-    void expect_all_or_nothing(Fault fault) {
-        const auto states = expected();
+    // Opening is the same in every shape: the first one alone has faults there.
+    std::uint64_t first_call(FaultyVfs& vfs, const Shape& shape) {
+        if (!shape.spills && !shape.reader) {
+            return 1;
+        }
+        const TemporaryDirectory own;
+        vfs.set_fault(0, Fault::fails);
+        const auto store =
+            SqliteProvider::open(own.path() + "/store.db", {.clock = clock, .vfs = vfs.name()});
+        EXPECT_TRUE(store);
+        return vfs.calls();
+    }
+
+    void expect_all_or_nothing(Fault fault, const Shape& shape) {
+        const auto states = expected(shape);
         FaultyVfs vfs;
         const FaultyVfs calm; // never fails, and does not wait for the machine's disk
-        std::uint64_t calls = 1;
-        for (std::uint64_t call = 1; call <= calls && !HasFailure(); ++call) {
+        auto calls = first_call(vfs, shape);
+        for (auto call = calls; call <= calls && !HasFailure(); call += shape.stride()) {
             const TemporaryDirectory own;
             path = own.path() + "/store.db";
             vfs.set_fault(call, fault);
 
-            const auto [done, error] = play(vfs);
-            calls = error ? std::max(calls, call + 1) : vfs.calls();
+            const auto [done, error] = play(vfs, shape);
+            calls = error ? std::max(calls, call + shape.stride()) : vfs.calls();
 
             const auto reopened = try_open({.vfs = calm.name()});
             ASSERT_TRUE(reopened) << reopened.error().text();
@@ -146,12 +181,40 @@ class SqliteFaults : public SqliteTest {
     }
 };
 
-TEST_F(SqliteFaults, ADiskThatFailsAtAnyCallLosesNothing) {
-    expect_all_or_nothing(Fault::fails);
+class SqliteFaultsIn : public SqliteFaults, public ::testing::WithParamInterface<Shape> {};
+
+// Sanitizers see the same code in every shape, and take ten times as long: one shape is enough.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool every_shape = false;
+#else
+constexpr bool every_shape = true;
+#endif
+#else
+constexpr bool every_shape = true;
+#endif
+
+std::vector<Shape> shapes() {
+    std::vector<Shape> all{
+        {}, {.spills = true}, {.reader = true}, {.spills = true, .reader = true}};
+    all.resize(every_shape ? all.size() : 1);
+    return all;
 }
 
-TEST_F(SqliteFaults, ADiskThatIsFullAtAnyCallLosesNothing) {
-    expect_all_or_nothing(Fault::disk_full);
+INSTANTIATE_TEST_SUITE_P(EveryShape,
+                         SqliteFaultsIn,
+                         ::testing::ValuesIn(shapes()),
+                         [](const auto& shape) {
+                             return std::string{shape.param.spills ? "Spilling" : "Small"} +
+                                    (shape.param.reader ? "BesideAReader" : "");
+                         });
+
+TEST_P(SqliteFaultsIn, ADiskThatFailsAtAnyCallLosesNothing) {
+    expect_all_or_nothing(Fault::fails, GetParam());
+}
+
+TEST_P(SqliteFaultsIn, ADiskThatIsFullAtAnyCallLosesNothing) {
+    expect_all_or_nothing(Fault::disk_full, GetParam());
 }
 
 TEST_F(SqliteFaults, AQuotaThatIsUsedUpRefusesACallAndPasses) {
@@ -214,26 +277,27 @@ TEST_F(SqliteFaults, SharedMemoryWithoutRoomRefusesAndPasses) {
     EXPECT_TRUE((*store)->enqueue_for_orchestrator(start("A"), std::nullopt));
 }
 
-TEST_F(SqliteFaults, AProcessThatEndsAtAnyCallLosesNothing) {
-    expect_all_or_nothing(Fault::crash);
+TEST_P(SqliteFaultsIn, AProcessThatEndsAtAnyCallLosesNothing) {
+    expect_all_or_nothing(Fault::crash, GetParam());
 }
 
 // The end of a turn or of an activity is reported before it is on the disk. What depends on it
 // waits for the disk: an activity that is handed out, and whatever tells the world something.
-TEST_F(SqliteFaults, APowerCutAtAnyCallLosesNothingThatGotOut) {
-    const auto states = expected();
+TEST_P(SqliteFaultsIn, APowerCutAtAnyCallLosesNothingThatGotOut) {
+    const auto& shape = GetParam();
+    const auto states = expected(shape);
     //                                       send fetch commit take finish remove
     constexpr std::array<std::size_t, 7> kept{0, 1, 1, 1, 4, 4, 6};
     FaultyVfs vfs;
     const FaultyVfs calm;
-    std::uint64_t calls = 1;
-    for (std::uint64_t call = 1; call <= calls && !HasFailure(); ++call) {
+    auto calls = first_call(vfs, shape);
+    for (auto call = calls; call <= calls && !HasFailure(); call += shape.stride()) {
         const TemporaryDirectory own;
         path = own.path() + "/store.db";
         vfs.set_fault(call, Fault::crash);
 
-        const auto [done, error] = play(vfs);
-        calls = error ? std::max(calls, call + 1) : vfs.calls();
+        const auto [done, error] = play(vfs, shape);
+        calls = error ? std::max(calls, call + shape.stride()) : vfs.calls();
         vfs.cut_power();
 
         const auto reopened = try_open({.vfs = calm.name()});

@@ -17,6 +17,7 @@ struct FaultyFile {
     FaultyVfs* vfs;
     sqlite3_file* real;
     const char* path; // nullptr: a temporary file
+    int last_errno;   // of a write that was made to fail
 };
 
 FaultyFile& mine(sqlite3_file* file) {
@@ -38,6 +39,9 @@ int read(sqlite3_file* file, void* into, int size, sqlite3_int64 at) {
 
 int write(sqlite3_file* file, const void* from, int size, sqlite3_int64 at) {
     const auto code = mine(file).vfs->next_call(SQLITE_IOERR_WRITE, true);
+    if (code == SQLITE_IOERR_WRITE) {
+        mine(file).last_errno = errno;
+    }
     return code != SQLITE_OK ? code : of(file).xWrite(real(file), from, size, at);
 }
 
@@ -74,9 +78,14 @@ constexpr sqlite3_io_methods methods = {
     .xUnlock = [](sqlite3_file* file, int level) { return of(file).xUnlock(real(file), level); },
     .xCheckReservedLock = [](sqlite3_file* file,
                              int* taken) { return of(file).xCheckReservedLock(real(file), taken); },
-    .xFileControl = [](sqlite3_file* file,
-                       int what,
-                       void* value) { return of(file).xFileControl(real(file), what, value); },
+    .xFileControl =
+        [](sqlite3_file* file, int what, void* value) {
+            if (what == SQLITE_FCNTL_LAST_ERRNO && mine(file).last_errno != 0) {
+                *static_cast<int*>(value) = mine(file).last_errno;
+                return SQLITE_OK;
+            }
+            return of(file).xFileControl(real(file), what, value);
+        },
     .xSectorSize = [](sqlite3_file* file) { return of(file).xSectorSize(real(file)); },
     .xDeviceCharacteristics =
         [](sqlite3_file* file) { return of(file).xDeviceCharacteristics(real(file)); },
@@ -185,6 +194,7 @@ void FaultyVfs::cut_power() {
 int FaultyVfs::next_call(int error, bool writes) {
     const auto call = ++calls_;
     if (crashed_) {
+        errno = EIO;
         return error;
     }
     if (call != fault_at_) {
@@ -192,6 +202,7 @@ int FaultyVfs::next_call(int error, bool writes) {
     }
     switch (fault_) {
     case Fault::fails:
+        errno = EIO;
         return error;
     case Fault::disk_full:
         return writes ? SQLITE_FULL : SQLITE_OK;
@@ -200,6 +211,7 @@ int FaultyVfs::next_call(int error, bool writes) {
         return writes ? error : SQLITE_OK;
     case Fault::crash:
         crashed_ = true;
+        errno = EIO;
         return error;
     }
     return SQLITE_OK;
@@ -211,6 +223,7 @@ int FaultyVfs::open(
     auto& opened = mine(file);
     opened.vfs = self;
     opened.path = name;
+    opened.last_errno = 0;
     // NOLINTNEXTLINE: the place behind ours that szOsFile has made room for
     opened.real = reinterpret_cast<sqlite3_file*>(&opened + 1);
     if (self->read_only_ && (flags & SQLITE_OPEN_MAIN_DB) != 0) {

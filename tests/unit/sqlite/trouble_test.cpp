@@ -14,8 +14,11 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace durable::sqlite {
 namespace {
@@ -131,6 +134,73 @@ TEST_F(SqliteTrouble, AFileThatMayNotGrowRefusesACallAndKeepsEverythingElse) {
     expect_error(refused.error(), ErrorCode::unavailable, "File too large");
     EXPECT_EQ(store->read("A").value().size(), 1U);
     EXPECT_TRUE(store->enqueue_for_orchestrator(start("A"), std::nullopt));
+}
+
+// A log that was copied into the database begins anew, and needs no more room.
+TEST_F(SqliteTrouble, AFileThatMayNotGrowRefusesOneCallAndThenMakesRoom) {
+    const auto store = open();
+    make_running(*store, "A");
+    ASSERT_NE(::signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit low{.rlim_cur = std::filesystem::file_size(path + "-wal"),
+                     .rlim_max = before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+
+    const auto refused = store->enqueue_for_orchestrator(start("A"), std::nullopt);
+    const auto accepted = store->enqueue_for_orchestrator(start("A"), std::nullopt);
+
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(accepted) << accepted.error().text();
+}
+
+// All file handles that the process may have are taken.
+class NoHandles {
+ public:
+    NoHandles() {
+        EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+        const rlimit low{.rlim_cur = 100, .rlim_max = before_.rlim_max};
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+        for (int taken = 0; (taken = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) {
+            taken_.push_back(taken);
+        }
+        EXPECT_EQ(errno, EMFILE);
+    }
+    NoHandles(const NoHandles&) = delete;
+    NoHandles& operator=(const NoHandles&) = delete;
+    ~NoHandles() {
+        for (const auto taken : taken_) {
+            ::close(taken);
+        }
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0);
+    }
+
+ private:
+    rlimit before_{};
+    std::vector<int> taken_;
+};
+
+TEST_F(SqliteTrouble, WithoutFileHandlesAStoreIsUnavailableAndGoesOnLater) {
+    const auto store = SqliteProvider::open(path, {.clock = clock}).value();
+    make_running(*store, "A");
+    const auto other = path + "-other";
+    make_running(*SqliteProvider::open(other, {.clock = clock}).value(), "A");
+    {
+        const NoHandles none;
+        // Whoever reads while others read needs a connection of its own.
+        std::optional<Result<std::vector<HistoryEvent>>> read;
+        ASSERT_TRUE(store->with_reader([&] { read = store->read("A"); }));
+        ASSERT_FALSE(*read);
+        expect_error(read->error(), ErrorCode::unavailable, "too many files open");
+        const auto opened = SqliteProvider::open(other, {.clock = clock});
+        ASSERT_FALSE(opened);
+        expect_error(opened.error(), ErrorCode::unavailable, "too many files open");
+        EXPECT_TRUE(store->enqueue_for_orchestrator(start("B"), std::nullopt));
+    }
+    EXPECT_EQ(store->read("A").value().size(), 1U);
+    EXPECT_TRUE(store->enqueue_for_orchestrator(start("C"), std::nullopt));
+    EXPECT_TRUE(SqliteProvider::open(other, {.clock = clock}));
 }
 
 // Whoever waits writes nothing, and is told all the same.

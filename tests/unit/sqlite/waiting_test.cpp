@@ -238,49 +238,5 @@ TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenLooksWhenSomethingFallsDue)
     EXPECT_EQ(got, "old");
 }
 
-TEST_F(SqliteWaiting, WhoIsRousedInVainSleepsOnAndNobodyIsRousedUntilSomebodyGetsSomething) {
-    std::optional<std::string> first;
-    {
-        const std::jthread one{[&] { first = seek([] {}); }};
-        wait_for_sleepers(1);
-        waiting.expect_work(std::nullopt);
-        while (waiting.rousings().over == 0) {
-            std::this_thread::yield();
-        }
-        waiting.expect_work(std::nullopt);
-        EXPECT_EQ(waiting.rousings().made, 1U) << "the last one was in vain";
-        tx.news.work.emplace_back();
-        waiting.before_commit(tx); // there is nothing to get
-        waiting.expect_work(std::nullopt);
-        EXPECT_EQ(waiting.rousings().made, 1U) << "nobody got anything since";
-
-        hand_over_fresh();
-        waiting.committed({});
-    }
-    EXPECT_EQ(first, "fresh");
-
-    std::stop_source over;
-    const std::jthread another{[&] { EXPECT_FALSE(seek([] {}, over.get_token())); }};
-    wait_for_sleepers(1);
-    waiting.expect_work(std::nullopt);
-    EXPECT_EQ(waiting.rousings().made, 2U);
-    over.request_stop();
-}
-
-TEST_F(SqliteWaiting, OnlyWhoMayTakeItIsRousedAndOnlyOne) {
-    std::stop_source over;
-    const auto sleep = [&] { EXPECT_FALSE(seek([] {}, over.get_token())); };
-    const std::jthread one{sleep};
-    const std::jthread other{sleep};
-    wait_for_sleepers(2);
-
-    waiting.expect_work("gpu");
-    waiting.expect_turn();
-    EXPECT_EQ(waiting.rousings().made, 0U);
-    waiting.expect_work(std::nullopt);
-    EXPECT_EQ(waiting.rousings().made, 1U);
-    over.request_stop();
-}
-
 } // namespace
 } // namespace durable::sqlite
