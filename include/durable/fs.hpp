@@ -11,8 +11,10 @@
 
 #pragma once
 
+#include <durable/log.hpp>
 #include <durable/provider.hpp>
 #include <durable/result.hpp>
+#include <durable/store_access.hpp>
 #include <durable/time.hpp>
 
 #include <memory>
@@ -31,6 +33,9 @@ struct Options {
     // written soon after each change: for development and stores of some thousand instances.
     // Without it `durable export` writes the same files on request.
     bool readable_views = false;
+    // Which users may open what the store makes; see store_access.hpp.
+    StoreAccess access = StoreAccess::owner;
+    std::shared_ptr<Logger> logger{}; // warnings of opening; nullptr: to stderr
 };
 
 // Opens the store in this directory, which is made if it does not exist. A relative path counts
@@ -41,7 +46,9 @@ struct Options {
 //                     has a NUL byte, durability is `none`, or the ttl is negative
 //   unsupported       a newer version of the library wrote it
 //   corrupt           stored data is damaged; the message names file and offset
-//   storage_failed    the file system refused
+//   storage_failed    the file system refused, or one of the store's files is a symbolic link or no
+//                     regular file
+// Warns once, through the logger, when more users than `access` says can read the directory.
 [[nodiscard]] Result<std::shared_ptr<Provider>> open(const std::string& directory,
                                                      Options options = {});
 

@@ -4,6 +4,9 @@
 #include "simulation/sim_inode.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -210,6 +213,33 @@ FileResult<std::unique_ptr<Directory>> SimFiles::open_directory(const std::strin
 
 FileResult<std::string> SimFiles::absolute(const std::string& path) {
     return path.starts_with('/') ? path : "/" + path;
+}
+
+FileResult<std::string> SimFiles::resolve(const std::string& path) {
+    auto plain = std::filesystem::path{"/" + path}.lexically_normal().string();
+    while (plain.size() > 1 && plain.ends_with('/')) {
+        plain.pop_back();
+    }
+    return plain;
+}
+
+FileResult<FileStatus> SimFiles::status(const std::string& path) {
+    const MutexLock lock{mutex_};
+    const auto verdict = admit("stat", path, rates_.io_error);
+    if (!verdict) {
+        return std::unexpected{verdict.error()};
+    }
+    if (*verdict == Verdict::crash) {
+        return power_is_off("stat", path);
+    }
+    const auto found = names_.find(path);
+    if (found == names_.end()) {
+        return simulated_error(std::errc::no_such_file_or_directory, "stat", path);
+    }
+    // Two files of one disk never share an address.
+    return FileStatus{.device = 1,
+                      .number = std::bit_cast<std::uintptr_t>(found->second.get()),
+                      .permissions = found->second->directory ? 0700U : 0600U};
 }
 
 std::uint64_t SimFiles::calls() const {

@@ -6,7 +6,9 @@
 //
 // The model is as harsh as the promises of POSIX allow: a file's bytes are durable after its sync,
 // a name is durable after the sync of its directory, a rename is atomic, and nothing else is sure.
-// Sectors of 512 bytes reach the disk in any order.
+// Sectors of 512 bytes reach the disk in any order. A size, with the space allocated for it,
+// reaches it apart from the bytes: a power loss leaves any size between the synced one and the
+// current one.
 
 #pragma once
 
@@ -28,7 +30,7 @@ namespace durable::simulation {
 enum class Survival : std::uint8_t {
     nothing,    // power loss, nothing had left the cache
     everything, // process crash: the system still has it all
-    some,       // power loss: each sector kept, dropped, torn or garbled by the seed
+    some,       // power loss: each sector kept, dropped, torn or garbled by the seed, and any size
 };
 
 // Chances in thousandths that a call fails, for long runs.
@@ -56,6 +58,8 @@ class SimFiles final : public Files {
     FileResult<> sync_directory(const std::string& path) override;
     FileResult<std::unique_ptr<Directory>> open_directory(const std::string& path) override;
     FileResult<std::string> absolute(const std::string& path) override; // everybody works in "/"
+    FileResult<std::string> resolve(const std::string& path) override;  // there are no links
+    FileResult<FileStatus> status(const std::string& path) override;
 
     // ---- Faults
 

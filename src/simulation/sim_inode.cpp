@@ -38,14 +38,16 @@ Mood roll_mood(std::mt19937_64& random) {
     return moods[random() % std::size(moods)];
 }
 
+// What a disk has of a file whose bytes and size reach it each in their own time.
 void apply_damaged(std::string& content,
                    const SimInode::Change& change,
                    const Mood& mood,
                    std::mt19937_64& random) {
     const auto roll = [&](unsigned thousandths) { return random() % 1000 < thousandths; };
     if (change.new_size) {
-        if (!roll(mood.drop)) {
-            content.resize(*change.new_size, '\0');
+        // Growing is left to the size that survives; what was cut off may still be there.
+        if (*change.new_size < content.size() && !roll(mood.drop)) {
+            content.resize(*change.new_size);
         }
         return;
     }
@@ -70,6 +72,34 @@ void apply_damaged(std::string& content,
     }
 }
 
+std::uint64_t size_after(std::uint64_t size, const SimInode::Change& change) {
+    return change.new_size.value_or(std::max(size, change.offset + change.bytes.size()));
+}
+
+// Sizes reach the disk in their order, but not each as a whole: the one that survives is any that
+// the file had since the last sync, or any between two of them.
+std::uint64_t surviving_size(std::uint64_t durable,
+                             const std::vector<SimInode::Change>& changes,
+                             const Mood& mood,
+                             std::mt19937_64& random) {
+    std::vector<std::uint64_t> sizes{durable};
+    for (const auto& change : changes) {
+        sizes.push_back(size_after(sizes.back(), change));
+    }
+    if (mood.drop == 0) {
+        return sizes.back();
+    }
+    if (mood.drop == 1000) {
+        return durable;
+    }
+    const auto at = random() % sizes.size();
+    if (at + 1 == sizes.size() || random() % 2 == 0) {
+        return sizes[at];
+    }
+    const auto [low, high] = std::minmax(sizes[at], sizes[at + 1]);
+    return low + random() % (high - low + 1);
+}
+
 } // namespace
 
 void SimInode::change(Change change) {
@@ -86,9 +116,11 @@ void SimInode::settle() {
 
 void SimInode::settle_damaged(std::mt19937_64& random) {
     const Mood mood = roll_mood(random);
+    const auto size = surviving_size(durable_content.size(), pending, mood, random);
     for (const auto& each : pending) {
         apply_damaged(durable_content, each, mood, random);
     }
+    durable_content.resize(size, '\0');
     pending.clear();
 }
 

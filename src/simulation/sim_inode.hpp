@@ -31,7 +31,8 @@ struct SimInode {
     void change(Change change);
     // All of it is durable now.
     void settle();
-    // What is on the disk now is all that will ever be there of the pending changes.
+    // What is on the disk now is all that will ever be there of the pending changes: some of their
+    // sectors, and one of the sizes on the way from the durable one to the current one.
     void settle_damaged(std::mt19937_64& random);
 };
 

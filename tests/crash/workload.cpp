@@ -80,10 +80,10 @@ Step start(const std::string& instance) {
             }};
 }
 
-Step raise(const std::string& instance) {
+Step raise(const std::string& instance, const std::string& data = "true") {
     return {.name = "raise " + instance, .run = [=](FsProvider& store) {
                 return store.enqueue_for_orchestrator(
-                    work::ExternalRaised{.instance = instance, .name = "go", .data = "true"},
+                    work::ExternalRaised{.instance = instance, .name = "go", .data = data},
                     std::nullopt);
             }};
 }
@@ -100,10 +100,14 @@ Step remove(const std::string& instance) {
 std::vector<Step> make_workload() {
     const Step turn{.name = "turn", .run = take_turn, .durable = false};
     const Step activity{.name = "activity", .run = run_activity, .durable = false};
+    constexpr auto large = largest_segment + largest_segment / 2;
     std::vector<Step> steps;
     for (int number = 1; number <= 8; ++number) {
         const auto id = "order-" + std::to_string(number);
-        steps.insert(steps.end(), {start(id), turn, raise(id), turn, activity, turn});
+        // The record of every third event is larger than the segment that waits for it.
+        const auto event =
+            number % 3 == 0 ? raise(id, '"' + std::string(large, 'x') + '"') : raise(id);
+        steps.insert(steps.end(), {start(id), turn, event, turn, activity, turn});
         if (number % 2 == 0) {
             steps.insert(steps.end(),
                          {turn, activity, remove("order-" + std::to_string(number - 1))});

@@ -27,7 +27,10 @@ struct Step {
     bool durable = true;
 };
 
-// Starts, turns, activities, events, values, children and deletion.
+// Segments of the journal are no larger in these tests, unless one record needs more.
+inline constexpr std::size_t largest_segment = 1U << 12U;
+
+// Starts, turns, activities, events (some larger than any segment), values, children and deletion.
 [[nodiscard]] std::vector<Step> make_workload();
 
 // The durable state without what a crash may count differently: attempts of what was in flight.

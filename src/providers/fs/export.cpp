@@ -1,14 +1,14 @@
-// export_views: the views of a store that nobody has open.
+// export_views: the views of a store that no process has open.
 
 #include "base/try.hpp"
 #include "providers/fs/fs_error.hpp"
 #include "providers/fs/store_directory.hpp"
 #include "providers/fs/verify.hpp"
+#include "providers/fs/view_place.hpp"
 #include "providers/fs/views.hpp"
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <unordered_set>
 #include <utility>
 
@@ -16,54 +16,23 @@ namespace durable::fs {
 
 namespace {
 
-// A view, or the very beginning of one that was interrupted.
-bool holds_view(Files& files, const std::string& directory, const DirectoryEntry& entry) {
-    const auto content = files.list(directory + "/" + entry.name);
-    return entry.is_directory && content &&
-           (content->empty() || content->front().name.starts_with("meta.json") ||
-            std::ranges::any_of(
-                *content, [](const DirectoryEntry& file) { return file.name == "meta.json"; }));
-}
-
-// Only what this made before may be replaced. Inside the store there is one place for views.
-Result<> require_place(Files& files, const std::string& store, const std::string& target) {
-    const auto inside = std::filesystem::path{target}.lexically_normal().lexically_relative(
-        std::filesystem::path{store}.lexically_normal());
-    if (!inside.empty() && *inside.begin() != ".." && inside != "instances" &&
-        inside != "instances/") {
-        return fail(ErrorCode::invalid_argument,
-                    target + " lies inside the store: use " + StoreLayout{store}.instances() +
-                        " or a place outside");
-    }
-    const auto entries = files.list(target);
-    if (!entries) {
-        const auto made = make_directories(files, target);
-        return made || made.error().out_of_resources()
-                   ? to_result(made)
-                   : fail(ErrorCode::invalid_argument, made.error().text);
-    }
-    for (const auto& entry : *entries) {
-        if (!holds_view(files, target, entry)) {
-            return fail(ErrorCode::invalid_argument,
-                        target + " holds something else than views: " + entry.name);
-        }
-    }
-    return {};
-}
-
 class Exporter {
  public:
-    Exporter(Files& files, LoadedStore& store, const std::string& packs, std::string target)
-        : files_{files}, store_{store}, packs_{packs}, target_{std::move(target)} {}
+    Exporter(Files& files,
+             LoadedStore& store,
+             const std::string& packs,
+             ViewPlace& place,
+             std::string target)
+        : files_{files}, store_{store}, packs_{packs}, place_{place}, target_{std::move(target)} {}
 
     Result<Export> all() {
-        Result<> written;
+        Result<> added;
         store_.ledger->instances.for_each([&](const ledger::Instance& instance) {
-            if (written && instance.copy != ledger::Instance::Copy::made) {
-                written = write(ledger::image_of(instance));
+            if (added && instance.copy != ledger::Instance::Copy::made) {
+                added = add(ledger::image_of(instance));
             }
         });
-        DURABLE_TRY(written);
+        DURABLE_TRY(added);
         for (const auto& [number, pack] : store_.archive->packs.packs()) {
             for (std::uint32_t line = 0; line < pack->live.size(); ++line) {
                 if (pack->live[line]) {
@@ -72,11 +41,12 @@ class Exporter {
                         PackArchive::read(files_,
                                           packs_,
                                           {.place = {.pack = number, .line = line}, .pack = pack}));
-                    DURABLE_TRY(write(image));
+                    DURABLE_TRY(add(std::move(image)));
                 }
             }
         }
-        DURABLE_TRY(remove_others());
+        DURABLE_TRY(write());
+        DURABLE_TRY_ASSIGN(done_.removed, place_.keep_only(names_));
         return done_;
     }
 
@@ -87,34 +57,41 @@ class Exporter {
             if (instance == nullptr) {
                 return fail(ErrorCode::not_found, "the store has no instance \"" + id + "\"");
             }
-            DURABLE_TRY(write(ledger::image_of(*instance)));
+            DURABLE_TRY(add(ledger::image_of(*instance)));
         }
+        DURABLE_TRY(write());
         return done_;
     }
 
  private:
-    Result<> write(const ledger::InstanceImage& image) {
-        DURABLE_TRY(write_view(files_, target_, image, store_.end.last));
-        names_.insert(encode_id(image.id));
-        ++done_.written;
-        return {};
+    static constexpr std::size_t written_at_once = 256; // one sync of the list of views for all
+
+    Result<> add(ledger::InstanceImage image) {
+        images_.push_back(std::move(image));
+        return images_.size() < written_at_once ? Result<>{} : write();
     }
 
-    Result<> remove_others() {
-        DURABLE_TRY_ASSIGN(const auto entries, to_result(files_.list(target_)));
-        for (const auto& entry : entries) {
-            if (!names_.contains(entry.name)) {
-                DURABLE_TRY(to_result(remove_tree(files_, target_ + "/" + entry.name)));
-                ++done_.removed;
-            }
+    Result<> write() {
+        std::vector<std::string> names;
+        for (const auto& image : images_) {
+            names.push_back(encode_id(image.id));
         }
+        DURABLE_TRY(place_.announce(names));
+        for (const auto& image : images_) {
+            DURABLE_TRY(write_view(files_, target_, image, store_.end.last));
+            ++done_.written;
+        }
+        names_.insert(names.begin(), names.end());
+        images_.clear();
         return {};
     }
 
     Files& files_;
     LoadedStore& store_;
     const std::string packs_;
+    ViewPlace& place_;
     const std::string target_;
+    std::vector<ledger::InstanceImage> images_; // to be written next
     std::unordered_set<std::string> names_;
     Export done_;
 };
@@ -130,8 +107,8 @@ Result<Export> export_views(Files& files,
     DURABLE_TRY_ASSIGN(const auto lock, lock_for_reading(files, store));
     DURABLE_TRY(check_format(files, store));
     DURABLE_TRY_ASSIGN(auto loaded, load_store(files, store, now));
-    DURABLE_TRY(require_place(files, store, target));
-    Exporter exporter{files, loaded, StoreLayout{store}.packs(), target};
+    DURABLE_TRY_ASSIGN(auto place, ViewPlace::open(files, store, target));
+    Exporter exporter{files, loaded, StoreLayout{store}.packs(), place, target};
     return instances.empty() ? exporter.all() : exporter.some(instances);
 }
 

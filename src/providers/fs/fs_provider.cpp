@@ -7,6 +7,7 @@
 #include "providers/fs/store_parts.hpp"
 
 #include <algorithm>
+#include <iostream>
 #include <utility>
 #include <variant>
 
@@ -21,6 +22,22 @@ ledger::Seq last_work_of(const ledger::Record& record) {
     }
     const auto* enqueued = std::get_if<ledger::op::EnqueueWork>(&record.operation);
     return enqueued == nullptr ? 0 : enqueued->work.seq;
+}
+
+// Others may read a store that exists, or one on a file system without permissions.
+Result<> warn_of_readers(Files& files, const std::string& path, const Options& options) {
+    DURABLE_TRY_ASSIGN(const auto warning, describe_readers(files, path, options.access));
+    const auto logger = options.logger ? options.logger : text_logger(std::cerr, LogLevel::warn);
+    if (!warning.empty() && logger->enabled(LogLevel::warn, "store")) {
+        const auto clock = options.clock ? options.clock : system_clock();
+        logger->write({.level = LogLevel::warn,
+                       .source = "store",
+                       .message = warning,
+                       .time = clock->now(),
+                       .instance = {},
+                       .fields = {}});
+    }
+    return {};
 }
 
 } // namespace
@@ -44,8 +61,9 @@ FsProvider::open(const std::string& directory, const Options& options, const Mac
         return fail(ErrorCode::invalid_argument,
                     "fs::Options::unstarted_message_ttl must not be negative");
     }
-    auto& files = machine.files != nullptr ? *machine.files : system_files();
+    auto& files = machine.files != nullptr ? *machine.files : system_files(options.access);
     DURABLE_TRY_ASSIGN(auto taken, StoreDirectory::open(files, directory));
+    DURABLE_TRY(warn_of_readers(files, taken.path(), options));
     const std::shared_ptr<FsProvider> store{new FsProvider{std::move(taken), options, machine}};
     DURABLE_TRY(store->recover());
     return store;

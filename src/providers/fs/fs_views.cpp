@@ -54,7 +54,8 @@ Result<bool> FsProvider::begin_views() {
     }
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files_.list(directory_.instances())));
     for (const auto& entry : entries) {
-        if (entry.is_directory && !names.contains(entry.name)) {
+        // A link in the place of a view would have it written elsewhere.
+        if (entry.is_directory != names.contains(entry.name)) {
             DURABLE_TRY(to_result(remove_tree(files_, directory_.instances() + "/" + entry.name)));
         }
     }

@@ -378,6 +378,18 @@ Result<> write_again(Files& files, const std::string& path, File& file, Lsn prov
                       : Result<>{};
 }
 
+// Cuts off what follows the last record. A power loss may leave any size in between: then what
+// stands there must not look like a record that goes on behind the end, so its header goes first.
+Result<> cut_off(File& file, const JournalEnd& end) {
+    DURABLE_TRY_ASSIGN(const auto size, to_result(file.size()));
+    if (end.torn && size > end.end_offset) {
+        const auto header = std::min<std::uint64_t>(frame_header_size, size - end.end_offset);
+        DURABLE_TRY(to_result(write_at(file, std::string(header, '\0'), end.end_offset)));
+        DURABLE_TRY(to_result(file.sync()));
+    }
+    return to_result(file.truncate(end.end_offset));
+}
+
 } // namespace
 
 Result<> cut_journal(Files& files, const std::string& directory, const JournalEnd& end) {
@@ -403,7 +415,7 @@ Result<> cut_journal(Files& files, const std::string& directory, const JournalEn
         }
         DURABLE_TRY_ASSIGN(const auto file, to_result(files.open(path, OpenMode::write)));
         if (number == end.segments.back().number) {
-            DURABLE_TRY(to_result(file->truncate(end.end_offset)));
+            DURABLE_TRY(cut_off(*file, end));
         }
         if (last_in(end, number) > end.proven) {
             DURABLE_TRY(write_again(files, path, *file, end.proven));

@@ -159,6 +159,7 @@ void write(ObjectWriter& members, Instant, const op::Delete& operation) {
     members.array_if_any("instances", operation.instances, [](JsonWriter& out, const auto& id) {
         out.string(id, "instances");
     });
+    members.numbers_if_any("starts", operation.starts);
 }
 
 void write(ObjectWriter& members, Instant, const op::Prune& operation) {
@@ -360,10 +361,13 @@ bool read(op::Append& operation, Instant, const JsonName& name, JsonReader& in) 
 }
 
 bool read(op::Delete& operation, Instant, const JsonName& name, JsonReader& in) {
-    if (name.text != "instances") {
+    if (name.text == "instances") {
+        in.array([&] { in.string(operation.instances.emplace_back()); });
+    } else if (name.text == "starts") {
+        read_numbers(in, operation.starts);
+    } else {
         return false;
     }
-    in.array([&] { in.string(operation.instances.emplace_back()); });
     return true;
 }
 

@@ -10,9 +10,9 @@
 #include "providers/fs/segments.hpp"
 #include "providers/fs/snapshot.hpp"
 #include "providers/fs/store_directory.hpp"
+#include "providers/fs/store_parts.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -23,9 +23,8 @@ namespace durable::fs {
 namespace {
 
 Result<> require_room(Files& files, const std::string& damaged, const std::string& fresh) {
-    const auto inside = std::filesystem::path{fresh}.lexically_normal().lexically_relative(
-        std::filesystem::path{damaged}.lexically_normal());
-    if (!inside.empty() && *inside.begin() != "..") {
+    DURABLE_TRY_ASSIGN(const bool inside, lies_in_store(files, fresh, damaged));
+    if (inside) {
         return fail(ErrorCode::invalid_argument,
                     fresh + " is or lies inside " + damaged + ", which is never changed");
     }

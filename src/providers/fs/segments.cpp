@@ -57,8 +57,7 @@ Result<std::shared_ptr<Segment>> Segments::next(std::uint64_t least) {
         DURABLE_TRY(fill_spare(filled_while_others_wait));
     } else if (spare_->size < least) {
         // The spare has the lower number, so it must go first.
-        DURABLE_TRY(to_result(spare_->file->allocate(least)));
-        spare_->size = least;
+        DURABLE_TRY(extend_spare(least));
     }
     return std::exchange(spare_, nullptr);
 }
@@ -82,15 +81,30 @@ Result<> Segments::fill_spare(std::uint64_t most) {
             done = spare_->file->sync();
         }
         if (!done) {
-            // Gives its space back, and its number: what is not there needs no successor.
-            (void)files_.remove(spare_->path);
-            next_number_ = spare_->number;
-            spare_.reset();
-            return std::unexpected{to_error(std::move(done).error())};
+            return give_up_spare(done.error());
         }
         filled_ += size;
     }
     return {};
+}
+
+// The new size is durable before a record depends on it: recovery takes a record that goes on
+// behind the end of its file for damage.
+Result<> Segments::extend_spare(std::uint64_t size) {
+    DURABLE_TRY(to_result(spare_->file->allocate(size)));
+    if (const auto done = spare_->file->sync(); !done) {
+        return give_up_spare(done.error());
+    }
+    spare_->size = size;
+    return {};
+}
+
+// Gives its space back, and its number: what is not there needs no successor.
+std::unexpected<Error> Segments::give_up_spare(const FileError& why) {
+    (void)files_.remove(spare_->path);
+    next_number_ = spare_->number;
+    spare_.reset();
+    return std::unexpected{to_error(why)};
 }
 
 Result<> Segments::make_spare(std::uint64_t least) {

@@ -50,8 +50,8 @@ class Segments {
           next_number_{next_number},
           next_size_{sizes.first} {}
 
-    // The next segment, at least that large: the spare one if there is one, made larger if need be
-    // and filled or not. Any thread; does not wait for a spare to be filled.
+    // The next segment, at least that large and durably so: the spare one if there is one, made
+    // larger if need be and filled or not. Any thread; does not wait for a spare to be filled.
     [[nodiscard]] Result<std::shared_ptr<Segment>> next(std::uint64_t least)
         DURABLE_EXCLUDES(mutex_);
 
@@ -67,6 +67,9 @@ class Segments {
     [[nodiscard]] Result<> make_spare_of(std::uint64_t size) DURABLE_REQUIRES(mutex_);
     // Fills `most` more bytes of it. One that cannot be filled is given up.
     [[nodiscard]] Result<> fill_spare(std::uint64_t most) DURABLE_REQUIRES(mutex_);
+
+    [[nodiscard]] Result<> extend_spare(std::uint64_t size) DURABLE_REQUIRES(mutex_);
+    std::unexpected<Error> give_up_spare(const FileError& why) DURABLE_REQUIRES(mutex_);
 
     Files& files_;
     const std::string directory_;

@@ -183,6 +183,31 @@ Result<StoreLock> lock_for_reading(Files& files, const std::string& path) {
     return lock;
 }
 
+Result<std::string> describe_readers(Files& files, const std::string& path, StoreAccess access) {
+    constexpr std::uint32_t of_others = 07;
+    constexpr std::uint32_t of_group = 070;
+    const bool group = access == StoreAccess::group;
+    DURABLE_TRY_ASSIGN(const auto status, to_result(files.status(path)));
+    const auto more = status.permissions & (group ? of_others : of_others | of_group);
+    if (more == 0) {
+        return std::string{};
+    }
+    std::array<char, 3> octal{};
+    for (unsigned digit = 0; digit < octal.size(); ++digit) {
+        octal[2 - digit] = static_cast<char>('0' + (status.permissions >> (3 * digit) & 7U));
+    }
+    // One piece after the other: g++ 12 warns of a sum of these strings, wrongly.
+    std::string text{(more & of_others) != 0 ? "every user of this machine"
+                                             : "the group of the directory"};
+    text += " can read the store ";
+    text += path;
+    text += " or keep it from being opened: its permissions are ";
+    text.append(octal.data(), octal.size());
+    text += ", and StoreAccess::";
+    text += group ? "group means 770" : "owner means 700";
+    return text;
+}
+
 Result<> write_format(Files& files, const std::string& path) {
     return to_result(
         replace_file(files,

@@ -15,6 +15,7 @@
 #include "providers/fs/store_files.hpp"
 
 #include <durable/result.hpp>
+#include <durable/store_access.hpp>
 
 #include <memory>
 #include <string>
@@ -79,6 +80,10 @@ class StoreDirectory {
 // Keeps others out while somebody reads: the locks of an existing store, without writing anything.
 //   unavailable  a process has the store open; the message names it
 [[nodiscard]] Result<StoreLock> lock_for_reading(Files& files, const std::string& path);
+
+// One sentence about more users than these that can read the store; empty: there are none.
+[[nodiscard]] Result<std::string>
+describe_readers(Files& files, const std::string& path, StoreAccess access);
 
 // Makes the directory a store of this version. The last thing to do for whoever makes one by hand:
 // without it nobody takes the directory for a store.

@@ -53,6 +53,14 @@ FileResult<std::string> StoreFiles::absolute(const std::string& path) {
     return files_.absolute(path);
 }
 
+FileResult<std::string> StoreFiles::resolve(const std::string& path) {
+    return files_.resolve(path);
+}
+
+FileResult<FileStatus> StoreFiles::status(const std::string& path) {
+    return then(look(), [&] { return files_.status(path); });
+}
+
 FileResult<> StoreFiles::look() {
     if (!home_.here()) {
         return std::unexpected{FileError{.code = std::errc::operation_not_permitted,

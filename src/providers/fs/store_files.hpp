@@ -35,6 +35,8 @@ class StoreFiles final : public Files {
     FileResult<> sync_directory(const std::string& path) override;
     FileResult<std::unique_ptr<Directory>> open_directory(const std::string& path) override;
     FileResult<std::string> absolute(const std::string& path) override;
+    FileResult<std::string> resolve(const std::string& path) override;
+    FileResult<FileStatus> status(const std::string& path) override;
 
  private:
     [[nodiscard]] FileResult<> look();

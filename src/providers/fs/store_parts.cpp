@@ -25,6 +25,26 @@ bool is_empty_part(Files& files, const std::string& store, const DirectoryEntry&
     return content && content->empty();
 }
 
+Result<bool> lies_in_store(Files& files, const std::string& path, const std::string& store) {
+    const StoreLayout layout{store};
+    for (const auto& directory : {layout.path,
+                                  layout.journal(),
+                                  layout.checkpoint(),
+                                  layout.packs(),
+                                  layout.instances(),
+                                  layout.quarantine()}) {
+        const auto inside = lies_within(files, path, directory);
+        if (!inside && inside.error().code == std::errc::no_such_file_or_directory) {
+            continue; // a part that is not there
+        }
+        DURABLE_TRY_ASSIGN(const bool found, to_result(inside));
+        if (found) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Result<> require_journal(Files& files, const std::string& store) {
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files.list(store)));
     const auto part = [&](const DirectoryEntry& entry) { return is_part(store, entry); };

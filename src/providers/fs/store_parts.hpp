@@ -18,6 +18,11 @@ namespace durable::fs {
 [[nodiscard]] bool
 is_empty_part(Files& files, const std::string& store, const DirectoryEntry& entry);
 
+// Whether the path is the store, or lies in it or in one of its directories, which may be links to
+// other disks. Whatever names lead there.
+[[nodiscard]] Result<bool>
+lies_in_store(Files& files, const std::string& path, const std::string& store);
+
 // The directories of a store are made before its FORMAT. With FORMAT alone it was made by an
 // earlier version, which died then.
 //   corrupt  the store has no journal/

@@ -39,10 +39,11 @@ struct Export {
 };
 
 // Views of all instances of a store that no process has open, or of some. The target may be new,
-// empty, or hold views already; views of all take the place of those.
+// empty, or hold views of this store already (view_place.hpp); views of all take the place of
+// those.
 //   not_found         no store, or it has no such instance
-//   invalid_argument  the target holds something else, or is a part of a store that is none for
-//                     views
+//   invalid_argument  the target holds something else, or lies inside the store, but is not its
+//                     place for views; nothing was changed
 //   unavailable, unsupported, corrupt   as opening
 [[nodiscard]] Result<Export> export_views(Files& files,
                                           const std::string& store,

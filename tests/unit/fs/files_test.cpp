@@ -4,9 +4,11 @@
 #include "base/files.hpp"
 #include "unit/fs/temporary_directory.hpp"
 
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace durable {
 namespace {
@@ -53,6 +55,84 @@ TEST_F(SystemFilesTest, AnErrorNamesTheCallTheFileAndTheReason) {
 
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().text, "open " + path("missing") + ": No such file or directory");
+}
+
+TEST_F(SystemFilesTest, ALinkIsNotFollowedAndItsTargetNotTouched) {
+    ASSERT_TRUE(replace_file(files_, path("theirs"), "precious"));
+    std::filesystem::create_symlink(path("theirs"), path("link"));
+    std::filesystem::create_symlink(path("missing"), path("dangling"));
+    using enum OpenMode;
+    for (const auto mode : {read, write, write_or_create}) {
+        for (const std::string name : {"link", "dangling"}) {
+            const auto opened = files_.open(path(name), mode);
+
+            ASSERT_FALSE(opened);
+            EXPECT_EQ(opened.error().text,
+                      "open " + path(name) + ": it is a symbolic link, which is not followed");
+        }
+    }
+    EXPECT_FALSE(files_.open(path("link"), create));
+    EXPECT_EQ(read_file(files_, path("theirs")).value(), "precious");
+    EXPECT_FALSE(std::filesystem::exists(path("missing")));
+}
+
+// It would wait for the other end of a pipe.
+TEST_F(SystemFilesTest, OnlyRegularFilesAreOpened) {
+    ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+    using enum OpenMode;
+    for (const auto mode : {read, write, write_or_create}) {
+        EXPECT_EQ(files_.open(path("pipe"), mode).error().text,
+                  "open " + path("pipe") + ": it is no regular file");
+        EXPECT_EQ(files_.open(directory_.path(), mode).error().code, std::errc::is_a_directory);
+    }
+}
+
+TEST_F(SystemFilesTest, ATreeIsRemovedWithItsLinksAndNotWithTheirTargets) {
+    ASSERT_TRUE(make_directories(files_, path("theirs")));
+    ASSERT_TRUE(replace_file(files_, path("theirs/letter"), "precious"));
+    ASSERT_TRUE(make_directories(files_, path("mine")));
+    std::filesystem::create_symlink(path("theirs"), path("mine/link"));
+    std::filesystem::create_symlink(path("theirs"), path("link"));
+
+    EXPECT_TRUE(remove_tree(files_, path("mine")));
+    EXPECT_TRUE(remove_tree(files_, path("link")));
+
+    EXPECT_FALSE(std::filesystem::exists(path("mine")));
+    EXPECT_FALSE(std::filesystem::is_symlink(path("link")));
+    EXPECT_EQ(read_file(files_, path("theirs/letter")).value(), "precious");
+}
+
+TEST_F(SystemFilesTest, APathLiesWithinADirectoryByWhateverNamesLeadThere) {
+    ASSERT_TRUE(make_directories(files_, path("store/journal")));
+    ASSERT_TRUE(make_directories(files_, path("storage")));
+    std::filesystem::create_directory_symlink(path("store"), path("link"));
+    std::filesystem::create_directory_symlink(path("store/journal"), path("deep"));
+    const auto within = [&](const std::string& name) {
+        return lies_within(files_, path(name), path("store")).value();
+    };
+    for (const std::string name : {"store",
+                                   "store/",
+                                   "store/.",
+                                   "store/new/deeper",
+                                   "link",
+                                   "link/new",
+                                   "deep/new",
+                                   "deep/..",
+                                   "storage/../store/new",
+                                   "missing/../store",
+                                   "missing/../link/new",
+                                   "missing/../deep/new"}) {
+        EXPECT_TRUE(within(name)) << name;
+    }
+    for (const std::string name : {"storage", "storage/store", "", "missing", "store/../new"}) {
+        EXPECT_FALSE(within(name)) << name;
+    }
+    const auto here = std::filesystem::current_path();
+    std::filesystem::current_path(directory_.path());
+    EXPECT_TRUE(lies_within(files_, "store/new", path("store")).value());
+    EXPECT_TRUE(lies_within(files_, path("store/new"), "link").value());
+    EXPECT_FALSE(lies_within(files_, "storage", path("store")).value());
+    std::filesystem::current_path(here);
 }
 
 TEST_F(SystemFilesTest, AllocatedBytesAreZero) {

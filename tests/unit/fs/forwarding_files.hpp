@@ -39,6 +39,10 @@ class ForwardingFiles : public Files {
     FileResult<std::string> absolute(const std::string& path) override {
         return files_.absolute(path);
     }
+    FileResult<std::string> resolve(const std::string& path) override {
+        return files_.resolve(path);
+    }
+    FileResult<FileStatus> status(const std::string& path) override { return files_.status(path); }
 
  private:
     Files& files_;

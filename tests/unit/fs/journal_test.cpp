@@ -407,5 +407,38 @@ TEST_F(JournalTest, EveryCrashPointKeepsWhatWasAcknowledged) {
     EXPECT_GT(points, 60U);
 }
 
+// Recovery shortens the segment with the torn end, and a power cut may leave any size in between:
+// still a torn end, not a record that goes on behind the end of its file.
+TEST_F(JournalTest, APowerCutWhileATornEndIsCutOffLeavesATornEnd) {
+    const std::string path = directory + "/0000000001.log";
+    const auto whole =
+        frame_of(R"({"lsn":1,"text":"one"})") + frame_of(R"({"lsn":2,"synced":1,"text":"two"})");
+    const auto lost = frame_of(R"({"lsn":3,"text":")" + std::string(3000, 'x') + "\"}");
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        for (std::uint64_t call = 0; call < 12; ++call) {
+            simulation::SimFiles disk{seed};
+            ASSERT_TRUE(make_directories(disk, directory));
+            ASSERT_TRUE(replace_file(disk, path, whole + lost.substr(0, 2000)));
+            auto content = disk.content(path);
+            content.resize(8192, '\0');
+            disk.overwrite(path, content);
+            const auto read = [&] {
+                return read_journal(
+                    disk, directory, 0, [](const JournalRecord&) -> Result<> { return {}; });
+            };
+            const auto end = read();
+            ASSERT_TRUE(end && end->torn);
+
+            disk.crash_at(disk.calls() + call);
+            (void)cut_journal(disk, directory, *end);
+            disk.restart(Survival::some);
+
+            const auto again = read();
+            ASSERT_TRUE(again) << again.error().text() << ", seed " << seed << ", call " << call;
+            ASSERT_GE(again->last, 1U);
+        }
+    }
+}
+
 } // namespace
 } // namespace durable::fs

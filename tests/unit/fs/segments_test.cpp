@@ -72,6 +72,29 @@ TEST_F(SegmentsTest, APowerCutWhileASegmentIsFilledLosesNothing) {
     EXPECT_GE(calls, 5U);
 }
 
+TEST_F(SegmentsTest, ASpareThatGrowsForALargeRecordIsDurablyThatLarge) {
+    Segments segments{disk_, directory, 1, {.first = 1024, .largest = 1024}};
+    ASSERT_TRUE(segments.work_on_spare());
+
+    const auto large = segments.next(5000).value();
+    disk_.restart(Survival::nothing);
+
+    EXPECT_EQ(disk_.content(large->path).size(), 5000U);
+}
+
+TEST_F(SegmentsTest, ASpareWhoseSizeIsNotSafeIsGivenUp) {
+    Segments segments{disk_, directory, 1, {.first = 1024, .largest = 1024}};
+    ASSERT_TRUE(segments.work_on_spare());
+    disk_.fail_at(disk_.calls() + 1, std::errc::no_space_on_device); // the sync behind the growth
+
+    const auto refused = segments.next(5000);
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unavailable) << refused.error().text();
+    EXPECT_TRUE(disk_.paths().empty());
+    EXPECT_EQ(segments.next(5000).value()->number, 1U);
+}
+
 TEST_F(SegmentsTest, WhatIsTakenWhileItIsFilledIsNotFilledFurther) {
     constexpr std::uint64_t size = 2U << 20U; // filled in several steps
     for (int steps = 1; steps <= 5; ++steps) {

@@ -61,6 +61,58 @@ TEST(SimFilesTest, APowerLossLeavesEveryMixtureOfSectors) {
     EXPECT_GT(seen.size(), 4U);       // garbled
 }
 
+// What a power loss leaves of a file of 1024 bytes that was then resized, without a sync.
+std::set<std::size_t> sizes_left_by(FileResult<> (*resize)(File&)) {
+    std::set<std::size_t> seen;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        SimFiles disk{seed};
+        const auto file = disk.open("/a", OpenMode::create).value();
+        EXPECT_TRUE(write_at(*file, std::string(1024, 'o'), 0));
+        EXPECT_TRUE(file->sync());
+        EXPECT_TRUE(disk.sync_directory("/"));
+        EXPECT_TRUE(resize(*file));
+        disk.restart(Survival::some);
+        const auto content = disk.content("/a");
+        EXPECT_EQ(content.substr(0, 100), std::string(100, 'o'));
+        seen.insert(content.size());
+    }
+    return seen;
+}
+
+void expect_any_size(const std::set<std::size_t>& seen, std::size_t low, std::size_t high) {
+    EXPECT_EQ(*seen.begin(), low);
+    EXPECT_EQ(*seen.rbegin(), high);
+    EXPECT_GT(seen.size(), 10U) << "sizes in between";
+}
+
+TEST(SimFilesTest, APowerLossLeavesAnySizeBetweenTheSyncedOneAndTheCurrentOne) {
+    expect_any_size(sizes_left_by([](File& file) { return file.allocate(4000); }), 1024, 4000);
+    expect_any_size(sizes_left_by([](File& file) { return file.truncate(100); }), 100, 1024);
+    expect_any_size(
+        sizes_left_by([](File& file) { return write_at(file, std::string(2976, 'o'), 1024); }),
+        1024,
+        4000);
+    expect_any_size(sizes_left_by([](File& file) {
+                        const auto cut = file.truncate(100);
+                        return cut ? file.allocate(4000) : cut;
+                    }),
+                    100,
+                    4000);
+}
+
+TEST(SimFilesTest, ASyncedSizeSurvives) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        SimFiles disk{seed};
+        const auto file = disk.open("/a", OpenMode::create).value();
+        ASSERT_TRUE(file->allocate(4000));
+        ASSERT_TRUE(file->sync());
+        ASSERT_TRUE(disk.sync_directory("/"));
+        ASSERT_TRUE(write_at(*file, std::string(1024, 'o'), 0));
+        disk.restart(Survival::some);
+        ASSERT_EQ(disk.content("/a").size(), 4000U);
+    }
+}
+
 TEST(SimFilesTest, ANameIsDurableOnlyAfterTheSyncOfItsDirectory) {
     SimFiles disk;
     const auto file = disk.open("/a", OpenMode::create).value();

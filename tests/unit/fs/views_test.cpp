@@ -77,7 +77,8 @@ TEST_F(ViewsTest, AnInstanceIsADirectoryOfReadableFiles) {
     EXPECT_EQ(exported().written, 1U);
 
     EXPECT_EQ(paths("/out"),
-              (std::vector<std::string>{"/out/order-1/exec_1/history.jsonl",
+              (std::vector<std::string>{"/out/VIEWS",
+                                        "/out/order-1/exec_1/history.jsonl",
                                         "/out/order-1/exec_1/status.json",
                                         "/out/order-1/meta.json"}));
     const auto meta = object("/out/order-1/meta.json");
@@ -158,6 +159,9 @@ TEST_F(ViewsTest, AnyInstanceIdIsSafe) {
     std::set<std::string> found;
     const auto entries = disk_.list("/out").value();
     for (const auto& entry : entries) {
+        if (entry.name == "VIEWS") {
+            continue;
+        }
         EXPECT_TRUE(entry.is_directory);
         EXPECT_LE(entry.name.size(), 200U);
         EXPECT_EQ(entry.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_%~"),
@@ -248,6 +252,57 @@ TEST_F(ViewsTest, OnlyViewsAreEverReplaced) {
     EXPECT_FALSE(paths("/desk/thesis").empty());
 }
 
+// A website has a meta.json as well, and an empty directory may be kept for something.
+TEST_F(ViewsTest, WhatOnlyLooksLikeAViewIsLeftAlone) {
+    with_store([](FsProvider& store) { finish_instance(store, "a"); });
+    ASSERT_TRUE(make_directories(disk_, "/www/site"));
+    ASSERT_TRUE(disk_.open("/www/site/meta.json", OpenMode::create));
+    ASSERT_TRUE(make_directories(disk_, "/plans/later"));
+
+    EXPECT_EQ(refused("/www"), ErrorCode::invalid_argument);
+    EXPECT_EQ(refused("/plans"), ErrorCode::invalid_argument);
+
+    EXPECT_EQ(paths("/www"), std::vector<std::string>{"/www/site/meta.json"});
+    EXPECT_TRUE(disk_.list("/plans/later"));
+    EXPECT_EQ(disk_.list("/plans")->size(), 1U);
+}
+
+TEST_F(ViewsTest, WhatWasAddedToAnExportIsLeftAlone) {
+    with_store([](FsProvider& store) {
+        finish_instance(store, "a");
+        finish_instance(store, "b");
+    });
+    for (const std::string added :
+         {"/notes.txt", "/new/meta.json", "/b/notes.txt", "/b/exec_1/notes.txt"}) {
+        SCOPED_TRACE(added);
+        const auto target = "/out" + std::to_string(added.size());
+        (void)exported(target);
+        const auto path = target + added;
+        ASSERT_TRUE(make_directories(disk_, std::string{parent_path(path)}));
+        ASSERT_TRUE(disk_.open(path, OpenMode::create));
+        const auto before = paths(target);
+
+        EXPECT_EQ(refused(target), ErrorCode::invalid_argument);
+        EXPECT_EQ(refused(target, {"a"}), ErrorCode::invalid_argument);
+
+        EXPECT_EQ(paths(target), before);
+        ASSERT_TRUE(disk_.remove(path));
+    }
+}
+
+TEST_F(ViewsTest, TheViewsOfAnotherStoreAreLeftAlone) {
+    with_store([](FsProvider& store) { finish_instance(store, "a"); });
+    (void)exported();
+    ASSERT_TRUE(FsProvider::open("/other", {.clock = clock_}, {.files = &disk_, .threads = false}));
+
+    const auto done = export_views(disk_, "/other", "/out", {}, clock_->now());
+
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(done.error().message, "/out holds views of /store, another store");
+    EXPECT_FALSE(paths("/out/a").empty());
+}
+
 TEST_F(ViewsTest, AStoreInUseIsNotRead) {
     with_store([&](FsProvider&) { EXPECT_EQ(refused("/out"), ErrorCode::unavailable); });
     EXPECT_EQ(export_views(disk_, "/nowhere", "/out", {}, clock_->now()).error().code,
@@ -261,22 +316,24 @@ TEST_F(ViewsTest, AnInterruptedExportIsMadeGoodByTheNext) {
         finish_instance(store, "b");
     });
     const auto before = disk_.calls();
-    (void)exported();
+    EXPECT_EQ(exported("/first").written, 2U);
     const auto calls = disk_.calls() - before;
-    const auto complete = paths("/out");
+    const auto complete = paths("/first").size();
     for (std::uint64_t call = 0; call < calls; ++call) {
-        SCOPED_TRACE("crash at call " + std::to_string(call));
-        ASSERT_TRUE(remove_tree(disk_, "/out"));
-        disk_.crash_at(disk_.calls() + call);
-        (void)export_views(disk_, "/store", "/out", {}, clock_->now());
-        disk_.restart(Survival::everything); // a killed process
-        for (const auto& path : paths("/out")) {
-            if (path.ends_with(".json")) {
-                EXPECT_TRUE(json::accept(disk_.content(path))) << path;
+        for (const bool power : {false, true}) {
+            SCOPED_TRACE("crash at call " + std::to_string(call) + (power ? ", power" : ""));
+            const auto target = "/out" + std::to_string(2 * call + (power ? 1 : 0));
+            disk_.crash_at(disk_.calls() + call);
+            (void)export_views(disk_, "/store", target, {}, clock_->now());
+            disk_.restart(power ? Survival::some : Survival::everything);
+            for (const auto& path : paths(target)) {
+                if (!power && path.ends_with(".json")) {
+                    EXPECT_TRUE(json::accept(disk_.content(path))) << path;
+                }
             }
+            EXPECT_EQ(exported(target).written, 2U);
+            EXPECT_EQ(paths(target).size(), complete);
         }
-        EXPECT_EQ(exported().written, 2U);
-        EXPECT_EQ(paths("/out"), complete);
     }
 }
 
