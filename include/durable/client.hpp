@@ -53,7 +53,7 @@ template <class T>
 // Stored bytes that are whole, but no T: whoever asked was wrong about the type.
 template <class T>
 [[nodiscard]] Result<T> read_payload(std::string_view text, std::string_view what) {
-    auto value = from_payload<T>(text);
+    auto value = decode_payload<T>(text);
     if (!value) {
         return fail(ErrorCode::invalid_argument,
                     misfit(what, text) + std::string{type_text<T>()} + ": " +
@@ -166,7 +166,9 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     enqueue(const std::string& id, std::string_view queue, std::string data) const;
 
     // Ends the instance, its activities and its children. Idempotent; the first reason stays. No
-    // effect on an instance that has ended.
+    // effect on an instance that has ended, nor on one that is started under its id later. May be
+    // sent ahead of the first turn.
+    //   not_found  there is no such instance, and no start of it is queued
     [[nodiscard]] Result<> cancel(const std::string& id, std::string reason) const;
 
     // An unknown id is RunStatus::not_found, not an error.

@@ -152,7 +152,7 @@ class [[nodiscard]] race final : public detail::Group<As...> {
     template <std::size_t I>
     Value take_winner() {
         if constexpr (I + 1 < sizeof...(As)) {
-            if (!this->is_decider(std::get<I>(this->operands_))) {
+            if (this->decider() != I) {
                 return take_winner<I + 1>();
             }
         }
@@ -177,10 +177,7 @@ class [[nodiscard]] race<std::vector<A>> final : public detail::RangeGroup<A> {
 
     Value take() {
         this->begin_take();
-        std::size_t index = 0;
-        while (!this->is_decider(this->operands_[index])) {
-            ++index;
-        }
+        const auto index = this->decider();
         return {.index = index, .value = detail::take_value(this->operands_[index])};
     }
 };

@@ -17,6 +17,7 @@
 #include <durable/options.hpp>
 #include <durable/step.hpp>
 #include <durable/task.hpp>
+#include <durable/undo.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -59,13 +60,35 @@ class Context {
                                     CallOptions options = {},
                                     Where where = Where::current()) const {
         const auto text = write(activity.name(), input);
-        return Operation<R>{call_activity(activity.name(), text, options, where)};
+        return Operation<R>{
+            call_activity(activity.name(), {text, detail::recode_as<In>}, options, where)};
     }
     template <class R>
     [[nodiscard]] Operation<R> call(const Activity<R()>& activity,
                                     CallOptions options = {},
                                     Where where = Where::current()) const {
-        return Operation<R>{call_activity(activity.name(), "null", options, where)};
+        return Operation<R>{call_activity(activity.name(), {"null"}, options, where)};
+    }
+
+    // The same, with the activity that undoes it: see undo.hpp.
+    //     co_await ctx.call(charge, order, undo_with(refund), {.timeout = 30s})
+    template <class R, class In>
+    [[nodiscard]] Operation<R> call(const Activity<R(In)>& activity,
+                                    const std::type_identity_t<In>& input,
+                                    std::type_identity_t<UndoWith<In, R>> undo,
+                                    CallOptions options = {},
+                                    Where where = Where::current()) const {
+        const auto text = write(activity.name(), input);
+        return Operation<R>{call_undoable(
+            activity.name(), {text, detail::recode_as<In>}, undo.request(), options, where)};
+    }
+    template <class R>
+    [[nodiscard]] Operation<R> call(const Activity<R()>& activity,
+                                    std::type_identity_t<UndoWith<void, R>> undo,
+                                    CallOptions options = {},
+                                    Where where = Where::current()) const {
+        return Operation<R>{
+            call_undoable(activity.name(), {"null"}, undo.request(), options, where)};
     }
 
     // Starts a child orchestration and waits for it like for an activity.
@@ -75,13 +98,14 @@ class Context {
                                     ChildOptions options = {},
                                     Where where = Where::current()) const {
         const auto text = write(child.name(), input);
-        return Operation<R>{call_child(child.name(), text, options, where)};
+        return Operation<R>{
+            call_child(child.name(), {text, detail::recode_as<In>}, options, where)};
     }
     template <class R>
     [[nodiscard]] Operation<R> call(const Orchestration<R()>& child,
                                     ChildOptions options = {},
                                     Where where = Where::current()) const {
-        return Operation<R>{call_child(child.name(), "null", options, where)};
+        return Operation<R>{call_child(child.name(), {"null"}, options, where)};
     }
 
     // g++ 12 corrupts aggregate temporaries in co_await expressions: name the input first. No
@@ -92,14 +116,19 @@ class Context {
     void call(const Activity<R(In)>&, std::type_identity_t<In>&&, CallOptions = {}) const = delete;
     template <class R, class In>
         requires detail::MustBeNamed<In>
+    void call(const Activity<R(In)>&,
+              std::type_identity_t<In>&&,
+              std::type_identity_t<UndoWith<In, R>>,
+              CallOptions = {}) const = delete;
+    template <class R, class In>
+        requires detail::MustBeNamed<In>
     void
     call(const Orchestration<R(In)>&, std::type_identity_t<In>&&, ChildOptions = {}) const = delete;
 
     // Sleeps durably: survives restarts, costs no thread. Any unit of time; what is longer than a
-    // clock can tell is for ever.
-    [[nodiscard]] Operation<void> sleep(Timespan duration, Where where = Where::current()) const {
-        return sleep_until(add_saturating(now(), duration), where);
-    }
+    // clock can tell is for ever. Counts from the clock of the machine, also where that was set
+    // back and now() waits for it; sleep_until() is for a moment that is given from outside.
+    [[nodiscard]] Operation<void> sleep(Timespan duration, Where where = Where::current()) const;
     [[nodiscard]] Operation<void> sleep_until(Instant moment, Where where = Where::current()) const;
 
     // Waits for a message that Client::raise sends: the oldest one that nobody has received yet.
@@ -127,23 +156,24 @@ class Context {
     // ---- Lifetime
 
     // Registers a compensation: if this orchestration fails or is cancelled, the registered
-    // activities run, newest first, before the failure is recorded. One that fails is told behind
-    // that failure's text. Only the code knows them: none runs when the instance ends without it,
-    // as poison, with code that differs from its history, or cancelled while nobody has its code.
-    // The log says so.
+    // activities, and the undos of calls that have one, run, newest first, before the failure is
+    // recorded. One that fails is told behind that failure's text. To undo a call, register the
+    // undo with the call (undo_with): while the call is under way, nothing is registered here yet.
+    // Only the code knows them: none runs when the instance ends without it, as poison, with code
+    // that differs from its history, or cancelled while nobody has its code. The log says so.
     template <class R, class In>
     void on_failure(const Activity<R(In)>& undo,
                     const std::type_identity_t<In>& input,
                     CallOptions options = {},
                     Where where = Where::current()) const {
         const auto text = write(undo.name(), input, "compensation ");
-        compensate(undo.name(), text, options, where);
+        compensate(undo.name(), {text, detail::recode_as<In>}, options, where);
     }
     template <class R>
     void on_failure(const Activity<R()>& undo,
                     CallOptions options = {},
                     Where where = Where::current()) const {
-        compensate(undo.name(), "null", options, where);
+        compensate(undo.name(), {"null"}, options, where);
     }
 
     // Ends this execution, where it is awaited, and starts the next one with a fresh, short
@@ -156,13 +186,14 @@ class Context {
                                                ContinueOptions options = {},
                                                Where where = Where::current()) const {
         const auto text = write(self.name(), input);
-        return Operation<R>{continue_as(self.name(), text, options, where)};
+        return Operation<R>{
+            continue_as(self.name(), {text, detail::recode_as<In>}, options, where)};
     }
     template <class R>
     [[nodiscard]] Operation<R> continue_as_new(const Orchestration<R()>& self,
                                                ContinueOptions options = {},
                                                Where where = Where::current()) const {
-        return Operation<R>{continue_as(self.name(), "null", options, where)};
+        return Operation<R>{continue_as(self.name(), {"null"}, options, where)};
     }
     template <class R, class In>
         requires detail::MustBeNamed<In>
@@ -178,13 +209,13 @@ class Context {
                                DetachedOptions options = {},
                                Where where = Where::current()) const {
         const auto text = write(other.name(), input);
-        return detach(other.name(), text, options, where);
+        return detach(other.name(), {text, detail::recode_as<In>}, options, where);
     }
     template <class R>
     std::string start_detached(const Orchestration<R()>& other,
                                DetachedOptions options = {},
                                Where where = Where::current()) const {
-        return detach(other.name(), "null", options, where);
+        return detach(other.name(), {"null"}, options, where);
     }
 
     // ---- State that others can see
@@ -217,6 +248,13 @@ class Context {
                                                   std::string_view input,
                                                   CallOptions options = {},
                                                   Where where = Where::current()) const;
+    // `undo` gets the payload of an Undo<In, R>.
+    [[nodiscard]] Operation<std::string> call_undoable_raw(std::string_view activity,
+                                                           std::string_view input,
+                                                           std::string_view undo,
+                                                           CallOptions options = {},
+                                                           CallOptions undo_options = {},
+                                                           Where where = Where::current()) const;
     [[nodiscard]] Operation<std::string> call_child_raw(std::string_view orchestration,
                                                         std::string_view input,
                                                         ChildOptions options = {},
@@ -249,12 +287,18 @@ class Context {
         });
     }
 
-    [[nodiscard]] detail::Slot* call_activity(Text, Text, const CallOptions&, Where) const;
-    [[nodiscard]] detail::Slot* call_child(Text, Text, const ChildOptions&, Where) const;
+    struct Input {
+        Text text;
+        detail::Recode recode = nullptr;
+    };
+    [[nodiscard]] detail::Slot* call_activity(Text, Input, const CallOptions&, Where) const;
+    [[nodiscard]] detail::Slot*
+    call_undoable(Text, Input, detail::UndoRequest, const CallOptions&, Where) const;
+    [[nodiscard]] detail::Slot* call_child(Text, Input, const ChildOptions&, Where) const;
     [[nodiscard]] detail::Slot* subscribe(detail::StepKind, Text, Where) const;
-    [[nodiscard]] detail::Slot* continue_as(Text, Text, const ContinueOptions&, Where) const;
-    void compensate(Text, Text, const CallOptions&, Where) const;
-    std::string detach(Text, Text, const DetachedOptions&, Where) const;
+    [[nodiscard]] detail::Slot* continue_as(Text, Input, const ContinueOptions&, Where) const;
+    void compensate(Text, Input, const CallOptions&, Where) const;
+    std::string detach(Text, Input, const DetachedOptions&, Where) const;
 
     [[nodiscard]] detail::Engine& engine() const { return detail::checked_engine(engine_); }
 

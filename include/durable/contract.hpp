@@ -54,17 +54,26 @@ class Name {
     std::string_view text_;
 };
 
+// What is asked of the types, apart from what is made of them: the first mistake is the only error.
 template <class R, class In>
-class Contract {
+struct ContractCheck {
     static_assert(!std::is_reference_v<In> && !std::is_const_v<In>,
                   "write the input type of a contract without const and &: it is a value");
     static_assert(detail::OwnsItsData<R> && detail::OwnsItsData<In>,
                   "a payload must own its data: write std::string instead of std::string_view and "
                   "const char*, std::vector instead of std::span");
     static_assert(!detail::OwnsItsData<R> || PayloadOrVoid<R>,
-                  "the result must be a durable::Payload or void: see durable/payload.hpp");
+                  "the result is neither void nor a payload: write DURABLE_PAYLOAD(Type, "
+                  "members...) below its struct, in its namespace; durable/payload.hpp has other "
+                  "ways");
     static_assert(!detail::OwnsItsData<In> || Payload<In>,
-                  "the input must be a durable::Payload: see durable/payload.hpp");
+                  "the input is no payload: write DURABLE_PAYLOAD(Type, members...) below its "
+                  "struct, in its namespace; durable/payload.hpp has other ways");
+};
+
+template <class R, class In>
+class Contract {
+    static_assert(sizeof(ContractCheck<R, In>) > 0);
 
  public:
     using Output = R;

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <durable/result.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -45,6 +47,7 @@ struct Application {
     std::string reason; // of a cancellation
     std::string message;
     bool retryable = false;
+    bool permanent = false; // another attempt cannot help; absent on the wire when false
     std::string
         failure_kind; // Failure::kind, when `kind` does not say it; absent on the wire when empty
     std::string activity; // the activity that failed; absent on the wire when empty
@@ -66,6 +69,7 @@ struct Poison {
     std::string error;             // failed_deserialization only
     std::string message;           // the message that poisoned, for debugging
     std::string cause; // what went wrong last, where it is known; absent on the wire when empty
+    bool permanent = false; // as in Application
     std::string extra;
     std::string kind_extra;
     bool operator==(const Poison&) const = default;
@@ -89,6 +93,7 @@ using ErrorDetails = std::
 // Failure::activity: whose failure this is; empty when no activity failed, or none is known.
 [[nodiscard]] std::string_view activity_of(const ErrorDetails& details) noexcept;
 
-[[nodiscard]] bool retryable(const ErrorDetails& details) noexcept;
+// Failure::retryable. Histories of older versions say yes or nothing.
+[[nodiscard]] Retryable retryable(const ErrorDetails& details) noexcept;
 
 } // namespace durable

@@ -124,8 +124,12 @@ class GroupBase : public DurableAwaitableBase, public Source, public Waiter {
     [[nodiscard]] Source* source() noexcept { return this; }
 
  protected:
-    // Operands that still matter are kept, the others cancelled, in the order they were written.
-    virtual void cancel_all_but(const Source* keep) noexcept = 0;
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    // The others are cancelled, in the order they were written. Destructors in their frames may
+    // destroy this group: look at a SourceRef of it before going on.
+    virtual void cancel_all_but(std::size_t keep) noexcept = 0;
+    [[nodiscard]] virtual std::size_t place_of(const Source& operand) noexcept = 0;
 
     // At the start: once for each operand, then decide_at_start().
     void consider(Source* operand);
@@ -134,18 +138,38 @@ class GroupBase : public DurableAwaitableBase, public Source, public Waiter {
     void wait_for(Source& operand);
     void stop_waiting(Source* operand) noexcept;
     void begin_take();
+    // The winner of a race, the failure of an all. Its place, not its source: the owner of a
+    // borrowed operand may have dropped it meanwhile, and taking it says so.
+    [[nodiscard]] std::size_t decider() const noexcept { return decider_; }
+
+    // False, of both: the group went with an operand that was given up.
+    template <class A>
+    bool begin(const SourceRef& self, A& operand) {
+        operand.start(); // a group may be decided at once, and give up its others
+        return self.get() != nullptr;
+    }
+    template <class A>
+    bool let_go(const SourceRef& self, A& operand, bool keep) noexcept {
+        stop_waiting(operand.source());
+        if (!keep) {
+            operand.cancel();
+        }
+        return self.get() != nullptr;
+    }
 
     // Throws away a turn in which the compiler evaluated the operands backwards.
     static void check_order(const Slot*& last, const Slot* next) noexcept;
 
-    Source* decider_ = nullptr; // the winner of a race, the failure of an all
     bool started_ = false;
 
  private:
     static void operand_ready(Waiter& self, Source& operand) noexcept;
     [[nodiscard]] bool decides(const Source& operand) const noexcept;
-    void decide(Source* decider) noexcept;
+    void decide(const Source* decider, std::uint64_t order) noexcept;
 
+    const Source* complete_ = nullptr; // while it starts: what decides it at once
+    std::uint64_t latest_ = 0;         // likewise: the order of the operand that completed last
+    std::size_t decider_ = none;
     std::size_t pending_ = 0;
     GroupMode mode_;
 };
@@ -153,15 +177,10 @@ class GroupBase : public DurableAwaitableBase, public Source, public Waiter {
 template <class... As>
 class Group : public GroupBase {
  public:
-    explicit Group(GroupMode mode, As... operands)
-        : GroupBase{mode}, operands_{std::move(operands)...} {
-        const Slot* last = nullptr;
-        each([&](auto& operand) {
-            if constexpr (requires { operand.slot(); }) {
-                check_order(last, operand.slot());
-            }
-        });
-    }
+    // The operands as the combinator was given them: moving one is what tells it from one that was
+    // made in place.
+    explicit Group(GroupMode mode, As&&... operands)
+        : GroupBase{in_order(mode, operands...)}, operands_{std::move(operands)...} {}
     Group(Group&&) = default;
     Group& operator=(Group&&) = delete;
     Group(const Group&) = delete;
@@ -172,31 +191,31 @@ class Group : public GroupBase {
         if (std::exchange(started_, true)) {
             return;
         }
+        const SourceRef self{this};
         // The run queue is last in, first out: backwards makes the first operand run first.
-        [this]<std::size_t... I>(std::index_sequence<I...>) {
-            (std::get<sizeof...(As) - 1 - I>(operands_).start(), ...);
+        const bool there = [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return (begin(self, std::get<sizeof...(As) - 1 - I>(operands_)) && ...);
         }(std::index_sequence_for<As...>{});
+        if (!there) {
+            return;
+        }
         each([this](auto& operand) { consider(operand.source()); });
         if (!decide_at_start()) {
             each([this](auto& operand) { wait_for(*operand.source()); });
         }
     }
-    void cancel() noexcept { cancel_all_but(nullptr); }
+    void cancel() noexcept { cancel_all_but(this->none); }
 
  protected:
     template <class F>
     void each(F&& f) {
         std::apply([&](auto&... operand) { (f(operand), ...); }, operands_);
     }
-    template <class A>
-    [[nodiscard]] bool is_decider(A& operand) const noexcept {
-        return operand.source() == decider_;
-    }
     // Of an all that ended early: the operand that ended it says why.
     void throw_failure() {
-        if (decider_ != nullptr) {
-            each([this](auto& operand) {
-                if (this->is_decider(operand)) {
+        if (this->decider() != this->none) {
+            each([this, place = std::size_t{0}](auto& operand) mutable {
+                if (place++ == this->decider()) {
                     static_cast<void>(take_value(operand));
                 }
             });
@@ -206,13 +225,33 @@ class Group : public GroupBase {
     std::tuple<As...> operands_;
 
  private:
-    void cancel_all_but(const Source* keep) noexcept final {
-        each([this, keep](auto& operand) {
-            stop_waiting(operand.source());
-            if (keep == nullptr || operand.source() != keep) {
-                operand.cancel();
+    static GroupMode in_order(GroupMode mode, const As&... operands) noexcept {
+        const Slot* last = nullptr;
+        const auto check = [&](const auto& operand) {
+            if constexpr (requires { operand.slot(); }) {
+                check_order(last, operand.slot());
             }
-        });
+        };
+        (check(operands), ...);
+        return mode;
+    }
+    void cancel_all_but(std::size_t keep) noexcept final {
+        const SourceRef self{this};
+        std::size_t place = 0;
+        std::apply(
+            [&](auto&... operand) {
+                static_cast<void>((this->let_go(self, operand, place++ == keep) && ...));
+            },
+            operands_);
+    }
+    [[nodiscard]] std::size_t place_of(const Source& operand) noexcept final {
+        std::size_t place = 0;
+        std::apply(
+            [&](auto&... candidate) {
+                static_cast<void>(((candidate.source() != &operand && ++place != 0) && ...));
+            },
+            operands_);
+        return place;
     }
 };
 
@@ -242,8 +281,11 @@ class RangeGroup : public GroupBase {
         if (std::exchange(started_, true)) {
             return;
         }
+        const SourceRef self{this};
         for (auto& operand : operands_ | std::views::reverse) {
-            operand.start();
+            if (!this->begin(self, operand)) {
+                return;
+            }
         }
         for (auto& operand : operands_) {
             consider(operand.source());
@@ -254,32 +296,32 @@ class RangeGroup : public GroupBase {
             }
         }
     }
-    void cancel() noexcept { cancel_all_but(nullptr); }
+    void cancel() noexcept { cancel_all_but(this->none); }
 
  protected:
-    [[nodiscard]] bool is_decider(A& operand) const noexcept {
-        return operand.source() == decider_;
-    }
     void throw_failure() {
-        if (decider_ != nullptr) {
-            for (auto& operand : operands_) {
-                if (this->is_decider(operand)) {
-                    static_cast<void>(take_value(operand));
-                }
-            }
+        if (this->decider() != this->none) {
+            static_cast<void>(take_value(operands_.at(this->decider())));
         }
     }
 
     std::vector<A> operands_;
 
  private:
-    void cancel_all_but(const Source* keep) noexcept final {
-        for (auto& operand : operands_) {
-            stop_waiting(operand.source());
-            if (keep == nullptr || operand.source() != keep) {
-                operand.cancel();
+    void cancel_all_but(std::size_t keep) noexcept final {
+        const SourceRef self{this};
+        for (std::size_t place = 0; place < operands_.size(); ++place) {
+            if (!this->let_go(self, operands_[place], place == keep)) {
+                return;
             }
         }
+    }
+    [[nodiscard]] std::size_t place_of(const Source& operand) noexcept final {
+        std::size_t place = 0;
+        while (operands_[place].source() != &operand) {
+            ++place;
+        }
+        return place;
     }
 };
 

@@ -27,7 +27,7 @@ class RootTask {
     RootTask() noexcept = default;
     // Throws std::logic_error when the task is empty.
     template <class R>
-    RootTask(Task<R> task, Take how) : take_{how} {
+    RootTask(Task<R> task, Take how, Recode result = nullptr) : take_{how}, recode_{result} {
         if (task.source() == nullptr) {
             throw_moved_from();
         }
@@ -36,12 +36,16 @@ class RootTask {
         frame_ = frame;
     }
     RootTask(RootTask&& other) noexcept
-        : frame_{std::exchange(other.frame_, {})}, promise_{other.promise_}, take_{other.take_} {}
+        : frame_{std::exchange(other.frame_, {})},
+          promise_{other.promise_},
+          take_{other.take_},
+          recode_{other.recode_} {}
     RootTask& operator=(RootTask&& other) noexcept {
         reset();
         frame_ = std::exchange(other.frame_, {});
         promise_ = other.promise_;
         take_ = other.take_;
+        recode_ = other.recode_;
         return *this;
     }
     RootTask(const RootTask&) = delete;
@@ -55,14 +59,17 @@ class RootTask {
     }
     [[nodiscard]] bool exists() const noexcept { return static_cast<bool>(frame_); }
     [[nodiscard]] bool ready() const noexcept { return promise_->ready(); }
+    [[nodiscard]] bool failed() const noexcept { return promise_->failed; } // once it is ready
     void start() { promise_->start(); }
     // The encoded result, or throws what the orchestration threw.
     [[nodiscard]] std::string take() { return take_(*promise_); }
+    [[nodiscard]] Recode recode() const noexcept { return recode_; } // of the result
 
  private:
     std::coroutine_handle<> frame_;
     PromiseBase* promise_ = nullptr;
     Take take_ = nullptr;
+    Recode recode_ = nullptr;
 };
 
 } // namespace detail

@@ -39,6 +39,10 @@ struct OrchestrationStarted {
     std::optional<std::string> initial_custom_status;
     std::optional<std::uint64_t> parent_execution_id;
     std::optional<std::vector<CarriedMessage>> carry_forward_raised; // events that were raised
+    // Of both kinds together, oldest first: "qeq". Absent on the wire when empty: queues first.
+    std::string carry_forward_order;
+    std::optional<std::uint64_t> rules; // of replay, that the execution began with; absent: 0
+    std::optional<std::uint64_t> parent_incarnation; // see work_item.hpp
     bool operator==(const OrchestrationStarted&) const = default;
 };
 
@@ -55,6 +59,7 @@ struct OrchestrationCompleted {
 
 struct OrchestrationFailed {
     ErrorDetails details;
+    std::string ended_by; // "runtime": without its code; absent on the wire when empty
     bool operator==(const OrchestrationFailed&) const = default;
 };
 
@@ -73,6 +78,8 @@ struct ActivityScheduled {
     std::string input;
     std::optional<std::string> session_id;
     std::optional<std::string> tag;
+    std::optional<std::string> on_cancel{}; // "wait": a cancellation waits for its end
+    std::optional<std::string> undo{};      // the activity that undoes it
     bool operator==(const ActivityScheduled&) const = default;
 };
 
@@ -149,6 +156,7 @@ struct SubOrchestrationScheduled {
     std::string name;
     std::string instance;
     std::string input;
+    std::string when_dropped; // "abandon"; absent on the wire when empty: cancel
     bool operator==(const SubOrchestrationScheduled&) const = default;
 };
 

@@ -69,18 +69,18 @@ class Kv {
             engine().refuse("KV key '" + std::string{key} + "': " + problem);
             return std::string{};
         });
-        engine().kv_set(key, std::move(text), where);
+        engine().kv_set(key, std::move(text), detail::recode_as<T>, where);
     }
     // Text, in whatever it comes: stored as a std::string is.
     void set(std::string_view key, std::string_view value, Where where = Where::current()) const {
-        engine().kv_set(key, std::string{value}, where);
+        engine().kv_set(key, std::string{value}, nullptr, where);
     }
     // Throws std::invalid_argument without a text.
     void set(std::string_view key, const char* value, Where where = Where::current()) const {
         if (value == nullptr) {
             detail::throw_null_value(key);
         }
-        engine().kv_set(key, value, where);
+        engine().kv_set(key, value, nullptr, where);
     }
     void set(std::string_view key, char* value, Where where = Where::current()) const {
         set(key, static_cast<const char*>(value), where);

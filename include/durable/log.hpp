@@ -63,7 +63,7 @@ class Logger {
     virtual void write(const LogRecord& record) noexcept = 0;
 };
 
-// One line per record for people:
+// One line per record for people; further lines of a message follow it, indented:
 //     2026-01-31T12:00:00.123Z warn runtime order-7/1#3 activity failed activity=Charge attempt=2
 // It outlives a stream that fails, also one with exceptions switched on (a full disk): that record
 // is lost, the process is not. The stream keeps its state; whoever owns it clears it.

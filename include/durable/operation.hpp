@@ -22,12 +22,16 @@ class [[nodiscard("dropping an operation cancels it: await it or keep it")]] Ope
  public:
     using Value = T;
 
-    explicit Operation(detail::Slot* slot) noexcept : slot_{slot} {}
-    Operation(Operation&& other) noexcept : slot_{std::exchange(other.slot_, nullptr)} {}
+    explicit Operation(detail::Slot* slot) noexcept : slot_{slot} {
+        if (slot_ != nullptr) {
+            slot_->engine->newest = slot_;
+        }
+    }
+    Operation(Operation&& other) noexcept { take_over(other); }
     Operation& operator=(Operation&& other) noexcept {
         if (this != &other) {
             cancel();
-            slot_ = std::exchange(other.slot_, nullptr);
+            take_over(other);
         }
         return *this;
     }
@@ -63,6 +67,12 @@ class [[nodiscard("dropping an operation cancels it: await it or keep it")]] Ope
     [[nodiscard]] const detail::Slot* slot() const noexcept { return slot_; }
 
  private:
+    void take_over(Operation& other) noexcept {
+        slot_ = std::exchange(other.slot_, nullptr);
+        if (slot_ != nullptr) {
+            slot_->moved = true;
+        }
+    }
     static T take_from(detail::Slot* slot) {
         auto outcome = outcome_of(slot);
         if (!outcome) {
@@ -82,11 +92,11 @@ class [[nodiscard("dropping an operation cancels it: await it or keep it")]] Ope
         } else if constexpr (std::is_same_v<T, std::string>) {
             return *std::move(text);
         } else {
-            return from_payload<T>(*text);
+            return detail::decode_payload<T>(*text);
         }
     }
 
-    detail::Slot* slot_;
+    detail::Slot* slot_ = nullptr;
 };
 
 template <class T>
@@ -94,9 +104,12 @@ class [[nodiscard]] Operation<T>::AsResult : public detail::DurableAwaitableBase
  public:
     using Value = Outcome<T>;
 
-    explicit AsResult(Operation operation) noexcept : operation_{std::move(operation)} {
-        if (operation_.slot_ != nullptr) {
-            operation_.slot_->failure_is_value = true;
+    explicit AsResult(Operation&& operation) noexcept : operation_{nullptr} {
+        operation_.slot_ = std::exchange(operation.slot_, nullptr);
+        if (auto* const slot = operation_.slot_) {
+            slot->failure_is_value = true;
+            // Directly behind the call, this is still the expression that made the step.
+            slot->moved = slot->moved || slot->engine->newest != slot;
         }
     }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <durable/option_text.hpp>
+#include <durable/result.hpp>
 #include <durable/step.hpp>
 #include <durable/time.hpp>
 
@@ -30,10 +31,29 @@ struct RetryPolicy {
     Timespan first_delay = std::chrono::milliseconds{100};
     double multiplier = 2.0;
     Timespan max_delay = std::chrono::seconds{30};
-    bool only_retryable = false; // give up at the first failure that is not marked retryable
+    // By default a failure that says `.retryable = false` ends the call; every other one, a timeout
+    // included, is retried.
+    bool only_retryable = false;  // only a failure that says `.retryable = true` is retried
+    bool retry_permanent = false; // also one that says `.retryable = false`
+
+    // Whether a failure with this mark is worth another attempt.
+    [[nodiscard]] constexpr bool retries(Retryable failure) const noexcept {
+        return only_retryable ? static_cast<bool>(failure)
+                              : retry_permanent || !failure.permanent();
+    }
 
     // The wait after the n-th failure, counted from 1.
     [[nodiscard]] Duration delay_after(int failures) const noexcept;
+};
+
+// What a cancellation does to a call that is under way: of the orchestration, or of the operation,
+// by its destruction, by a race that it loses.
+enum class CancelPolicy : std::uint8_t {
+    automatic, // wait, for a call that has an undo; stop, for any other
+    stop,      // the activity is asked to stop, and what became of it is never known
+    // The activity is left alone. A cancellation of the orchestration takes effect when the call
+    // has ended and the code has seen its result; of an operation that was dropped, when it ends.
+    wait,
 };
 
 inline constexpr Duration no_timeout = Duration::max();
@@ -45,6 +65,7 @@ struct CallOptions {
     Timespan total_timeout = no_timeout; // of all attempts and the waits between them
     OptionText tag{};                    // which workers: see RuntimeOptions; at most 256 bytes
     OptionText session{}; // all calls of a session go to one worker; at most 256 bytes
+    CancelPolicy on_cancel = CancelPolicy::automatic;
 };
 
 struct ChildOptions {

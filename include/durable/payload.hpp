@@ -1,10 +1,13 @@
 // How user values become the text that history stores, and back. The only public header that knows
 // nlohmann-json: engine, providers and dispatchers see std::string and nothing else.
 //
-// A struct becomes a payload with one line beside it,
-//     NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Order, id, cents)
-// which tolerates missing members, so that fields can be added while instances run. For a format of
-// your own, specialise durable::Codec.
+// A struct becomes a payload with one line below it, in its namespace,
+//     DURABLE_PAYLOAD(Order, id, cents)
+// which tolerates missing members, so that fields can be added and removed while instances run: a
+// recorded payload whose text differs from today's is read as today's type and written again before
+// the two are compared. NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT does and writes the same.
+// Members may be what nlohmann-json knows and what standard_payloads.hpp adds: std::optional,
+// std::variant, durations and moments. For a format of your own, specialise durable::Codec.
 //
 // JSON has no NaN and no infinity: a value that holds one is refused, wherever in it the number is.
 // So is a nlohmann::json that is binary or discarded, text that is not UTF-8, and a value, or a
@@ -16,6 +19,8 @@
 #include <durable/members.hpp>
 #include <durable/owning.hpp>
 #include <durable/result.hpp>
+#include <durable/standard_payloads.hpp>
+#include <durable/struct_payload.hpp> // IWYU pragma: export
 
 #include <charconv>
 #include <cmath>
@@ -55,12 +60,6 @@ class RawJson {
 };
 
 namespace detail {
-
-template <class T>
-concept JsonConvertible = std::movable<T> && requires(nlohmann::json& json, const T& in) {
-    nlohmann::json(in);
-    json.template get<T>();
-};
 
 // The beginning of a text, for a sentence about it; never half a character.
 [[nodiscard]] inline std::string excerpt(std::string_view text) {
@@ -273,7 +272,7 @@ struct Codec<T> {
 };
 
 template <class T>
-    requires detail::JsonConvertible<T>
+    requires(detail::JsonConvertible<T> && !detail::is_nullable<T>)
 struct Codec<std::optional<T>> {
     static std::string encode(const std::optional<T>& value) {
         return value ? detail::json_text(*value) : "null";
@@ -304,7 +303,8 @@ consteval bool check_payload() {
                   "a payload must own its data: write std::string instead of std::string_view and "
                   "const char*, std::vector instead of std::span");
     static_assert(!OwnsItsData<T> || Payload<T>,
-                  "this type is no durable::Payload: see durable/payload.hpp");
+                  "this type is no payload: write DURABLE_PAYLOAD(Type, members...) below its "
+                  "struct, in its namespace; durable/payload.hpp has other ways");
     return true;
 }
 
@@ -318,13 +318,15 @@ template <Payload T>
 namespace detail {
 
 // The text of a value, or what on_problem makes of the sentence: "the input has no payload text:
-// a text in it is not UTF-8".
-template <Payload T, class OnProblem>
+// a text in it is not UTF-8". Of a type that is no payload the contract says so, and nothing else.
+template <class T, class OnProblem>
 [[nodiscard]] auto write_or(const T& value, std::string_view what, const OnProblem& on_problem)
     -> decltype(on_problem(std::string{})) {
     std::string reason;
     try {
-        return to_payload(value);
+        if constexpr (Payload<T>) {
+            return to_payload(value);
+        }
     } catch (const std::exception& error) {
         reason = text_of(error);
     } catch (...) {
@@ -332,6 +334,27 @@ template <Payload T, class OnProblem>
     }
     return on_problem(std::string{what} + " has no payload text: " + reason);
 }
+
+} // namespace detail
+
+namespace detail {
+
+template <Payload T>
+[[nodiscard]] std::optional<std::string> recode(std::string_view recorded) {
+    try {
+        return Codec<T>::encode(Codec<T>::decode(recorded));
+    } catch (...) {
+        return std::nullopt;
+    }
+}
+
+// See detail::Recode. Unit reads every text: an input that was taken away would not be noticed.
+// Nor has a type that is no payload one: its contract says so, and one sentence is enough.
+template <class T>
+inline constexpr std::optional<std::string> (*recode_as)(std::string_view) = nullptr;
+template <Payload T>
+    requires(!std::same_as<T, Unit>)
+inline constexpr std::optional<std::string> (*recode_as<T>)(std::string_view) = &recode<T>;
 
 } // namespace detail
 
@@ -343,12 +366,28 @@ template <Payload T>
     } catch (const std::exception& error) {
         return std::unexpected{
             Failure{.kind = std::string{failure_kind::bad_payload},
-                    .message = "cannot read the payload: " + std::string{detail::text_of(error)}}};
+                    .message = "cannot read the payload: " + std::string{detail::text_of(error)},
+                    .retryable = false}};
     } catch (...) {
-        return std::unexpected{Failure{.kind = std::string{failure_kind::bad_payload},
-                                       .message = "cannot read the payload: " +
-                                                  std::string{detail::foreign_exception}}};
+        return std::unexpected{
+            Failure{.kind = std::string{failure_kind::bad_payload},
+                    .message = "cannot read the payload: " + std::string{detail::foreign_exception},
+                    .retryable = false}};
     }
 }
+
+namespace detail {
+
+// The same for the type of a contract, which has said so when it is no payload.
+template <class T>
+[[nodiscard]] Outcome<T> decode_payload(std::string_view text) {
+    if constexpr (Payload<T>) {
+        return from_payload<T>(text);
+    } else {
+        return std::unexpected{Failure{.kind = std::string{failure_kind::bad_payload}}};
+    }
+}
+
+} // namespace detail
 
 } // namespace durable

@@ -228,6 +228,9 @@ struct InstanceState {
     ExecutionStatus status = ExecutionStatus::running;
     std::optional<std::string> output;
     CustomStatus custom_status;
+    // OrchestrationItem::incarnation, also of an instance that does not exist yet but whose start
+    // is queued. 0: neither, or the provider cannot tell incarnations apart.
+    std::uint64_t incarnation = 0;
 };
 
 // Waits until the instance's revision differs from `seen_revision`, or the time is up.

@@ -60,7 +60,7 @@ std::string take_encoded(PromiseBase& promise) {
 // An input that does not fit its type fails the call, and trying again cannot help.
 template <class In>
 In decode_input(std::string_view text) {
-    auto input = from_payload<In>(text);
+    auto input = decode_payload<In>(text);
     if (!input) {
         throw OperationFailed{std::move(input.error())};
     }
@@ -150,7 +150,8 @@ class Registry {
             add_orchestration(
                 orchestration.name(), version, [code](Context ctx, std::string_view input) {
                     return detail::RootTask{code(ctx, detail::decode_input<In>(input)),
-                                            &detail::take_encoded<R>};
+                                            &detail::take_encoded<R>,
+                                            detail::recode_as<R>};
                 });
         }
         return *this;
@@ -167,7 +168,7 @@ class Registry {
         }
         if constexpr (detail::OrchestrationCode<F, R>) {
             add_orchestration(orchestration.name(), version, [code](Context ctx, std::string_view) {
-                return detail::RootTask{code(ctx), &detail::take_encoded<R>};
+                return detail::RootTask{code(ctx), &detail::take_encoded<R>, detail::recode_as<R>};
             });
         }
         return *this;

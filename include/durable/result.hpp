@@ -76,10 +76,34 @@ inline constexpr std::string_view configuration = "Configuration";
 inline constexpr std::string_view poison = "Poison"; // given up after too many attempts
 } // namespace failure_kind
 
+// What a failure says about another attempt: `true`, `false`, or nothing, which is the default.
+// Read as a bool it is true only where the failure says so.
+class Retryable {
+ public:
+    constexpr Retryable() noexcept = default;
+    constexpr Retryable(bool again) noexcept // NOLINT(google-explicit-constructor)
+        : says_{again ? Says::yes : Says::no} {}
+
+    constexpr operator bool() const noexcept { // NOLINT(google-explicit-constructor)
+        return says_ == Says::yes;
+    }
+    // `.retryable = false`: no retry policy tries again, unless it asks for `retry_permanent`.
+    [[nodiscard]] constexpr bool permanent() const noexcept { return says_ == Says::no; }
+
+    friend constexpr bool operator==(Retryable, Retryable) noexcept = default;
+    friend constexpr bool operator==(Retryable failure, bool again) noexcept {
+        return static_cast<bool>(failure) == again;
+    }
+
+ private:
+    enum class Says : std::uint8_t { nothing, yes, no };
+    Says says_ = Says::nothing;
+};
+
 struct Failure {
     std::string kind{};    // stable, for code: "PaymentDeclined"
     std::string message{}; // for people
-    bool retryable = false;
+    Retryable retryable{};
     // The activity that failed, here or in a child that did not catch it. Empty: none did.
     std::string activity{};
 

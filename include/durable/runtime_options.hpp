@@ -69,6 +69,10 @@ struct RuntimeOptions {
     GrowingDelay park_backoff{};
     // How long an activity may take to return after it was asked to stop.
     Timespan activity_cancellation_grace_period = std::chrono::seconds{10};
+    // An attempt of a call (a retry, or the same step handed out again) begins when the thread of
+    // the call's last attempt has come back, or after the grace period; in this process only.
+    // False: attempts may overlap, under one idempotency key.
+    bool attempts_wait_for_each_other = true;
     // Which engine versions' histories this runtime replays. nullopt: all up to its own.
     std::optional<VersionRange> supported_replay_versions{};
     Limits limits{};

@@ -66,7 +66,7 @@ struct Waiter {
     Source* source = nullptr; // the one waited for; combinators, which wait for many, ignore it
 };
 
-enum class StepKind : std::uint8_t { activity, child, timer, event, queue, retry, never };
+enum class StepKind : std::uint8_t { activity, child, timer, event, queue, retry, kept, never };
 
 struct Source {
     Source() noexcept = default;
@@ -113,17 +113,29 @@ struct Slot : Source {
 
     Engine* engine;
     std::uint64_t event_id = 0; // of the event that recorded it
-    // While open: what it waits under (event name, child instance). Then: its result.
+    // While open: what it waits under (event name, child instance), or the input of a call that is
+    // undone. Then: its result.
     std::string text;
     std::unique_ptr<Failure> failure;
     std::source_location where;
     ChildPolicy child_policy = ChildPolicy::cancel;
+    bool moved = false;     // its Operation was moved: it is older than the expression it stands in
+    bool waits = false;     // as recorded: a cancellation waits for its end
+    bool undone = false;    // as recorded: it has an undo
+    bool essential = false; // goes on when its orchestration ends: see StepRequest
+    bool held = false;      // made while a cancellation waits: recorded, but not begun
+    bool* unanswered = nullptr;
 };
+
+// Writes a recorded payload anew, as today's type writes it: fields that were added since then have
+// their defaults, fields that were removed are gone. nullopt: the text does not fit the type.
+using Recode = std::optional<std::string> (*)(std::string_view recorded);
 
 struct StepRequest {
     StepKind kind = StepKind::activity;
     std::string_view name;
     std::string_view input;
+    Recode recode = nullptr; // of the input; nullptr: it has no type
     std::string_view tag;
     std::string_view session;
     std::uint64_t call_id = 0; // of a retry: the step of the first attempt
@@ -132,10 +144,20 @@ struct StepRequest {
     std::string_view version;  // empty: the newest
     ChildPolicy child_policy = ChildPolicy::cancel;
     Instant fire_at;
-    bool reads_kv = false; // of another instance, see replay::KvRead
+    bool from_now = false;      // of a timer: fire_at is a span of time added to now()
+    bool waits = false;         // a cancellation waits for its end
+    std::string_view undo;      // the activity that undoes it; empty: none
+    bool essential = false;     // part of a call that a cancellation waits for, or of an undo
+    bool* unanswered = nullptr; // told when an activity is given up before it has answered
+    bool reads_kv = false;      // of another instance, see replay::KvRead
     std::string_view kv_instance;
     std::string_view kv_key;
     std::source_location where;
+};
+
+struct UndoRequest {
+    std::string_view activity;
+    const CallOptions* options = nullptr;
 };
 
 // The running execution, as seen by the orchestration. Implemented by the replay engine.
@@ -148,6 +170,10 @@ class Engine {
 
     virtual Slot* schedule(const StepRequest& request) = 0;
     virtual Slot* schedule_retrying(const StepRequest& request, const CallOptions& options) = 0;
+    // A call that a cancellation waits for, or that has an undo, or both.
+    virtual Slot* schedule_kept(const StepRequest& request,
+                                const CallOptions& options,
+                                const UndoRequest* undo) = 0;
     virtual Slot* continue_as_new(const StepRequest& request) = 0;
     virtual std::string start_detached(const StepRequest& request) = 0;
     // The operation is gone. During a turn an unfinished step is thereby cancelled.
@@ -157,7 +183,7 @@ class Engine {
     virtual void refuse(std::string sentence) = 0;
     // A copy that is there as long as the engine.
     [[nodiscard]] virtual std::string_view keep(std::string_view text) = 0;
-    // Operands of a combinator must have been scheduled in the order in which they are written.
+    // Operands that are made inside of a combinator must be scheduled in the order of writing.
     virtual void wrong_order(const Slot& first, const Slot& second) noexcept = 0;
     // A coroutine waited for this step (nullptr: for a task or a group) when it was dropped.
     virtual void wait_lost(const Slot* step) noexcept = 0;
@@ -165,7 +191,10 @@ class Engine {
     virtual void set_status(std::optional<std::string_view> status, std::source_location where) = 0;
     [[nodiscard]] virtual std::optional<std::string> status() const = 0;
 
-    virtual void kv_set(std::string_view key, std::string value, std::source_location where) = 0;
+    virtual void kv_set(std::string_view key,
+                        std::string value,
+                        Recode recode, // nullptr: the value has no type
+                        std::source_location where) = 0;
     virtual void kv_clear(std::string_view key, std::source_location where) = 0;
     virtual void kv_clear_all(std::source_location where) = 0;
     virtual std::size_t kv_prune(Instant before, std::source_location where) = 0;
@@ -183,9 +212,11 @@ class Engine {
     [[nodiscard]] virtual const std::string& orchestration_name() const noexcept = 0;
     [[nodiscard]] virtual const std::string& orchestration_version() const noexcept = 0;
 
-    std::uint64_t last_order = 0;   // of the source that became ready last
-    std::size_t armed_steps = 0;    // steps that somebody waits for
-    std::ptrdiff_t frame_bytes = 0; // memory of its coroutine frames
+    std::uint64_t last_order = 0;     // of the source that became ready last
+    const Slot* newest = nullptr;     // of the operation that was made last; never looked into
+    std::size_t armed_steps = 0;      // steps that somebody waits for
+    bool keeps_message_order = false; // see replay/rules.hpp
+    std::ptrdiff_t frame_bytes = 0;   // memory of its coroutine frames
 };
 
 inline void Source::set_waiter(Waiter* waiting) noexcept {
@@ -246,8 +277,8 @@ inline constexpr std::uint32_t max_task_depth = 1000;
 // destroyed after the outer ones instead of inside them.
 void destroy_nested(PromiseBase& coroutine) noexcept;
 
-// Marks a source ready and tells its waiter.
-void make_ready(Source& source, bool failed) noexcept;
+// Marks a source ready and tells its waiter. `order`: the place in the order of sources; 0: now.
+void make_ready(Source& source, bool failed, std::uint64_t order = 0) noexcept;
 
 // Coroutine frames, counted for the execution that runs on this thread.
 [[nodiscard]] void* allocate_frame(std::size_t bytes);
@@ -256,6 +287,10 @@ void free_frame(void* frame, std::size_t bytes) noexcept;
 // Moves the result out. A second take, one that comes too early, and the take of a moved-from
 // operation are logic_errors.
 [[nodiscard]] Outcome<std::string> take_result(Slot* slot);
+
+// An activity with the options of a call: one step, or a loop of attempts.
+[[nodiscard]] Slot*
+schedule_call(Engine& engine, const StepRequest& request, const CallOptions& options);
 
 // A step that reads another instance's KV; see replay::KvRead.
 [[nodiscard]] Slot* read_kv_of(Engine& engine,

@@ -66,7 +66,11 @@ struct Awaiter {
 
     bool await_ready() {
         auto& checked = checked_source(source);
+        const SourceRef awaited{&checked};
         detail::start_at<A>(checked);
+        if (awaited.get() == nullptr) { // a group that went with an operand it gave up
+            throw_moved_from();
+        }
         return checked.ready();
     }
     template <class Promise>

@@ -18,6 +18,10 @@ namespace durable {
 namespace work {
 
 // `extra`: unknown members as raw JSON text, see error_details.hpp.
+//
+// An id may be deleted and used again. `incarnation` (OrchestrationItem::incarnation) tells which
+// of the instances of that id is meant, `parent_incarnation` the same of the parent; absent when
+// the sender did not know: then the id alone counts.
 
 struct StartOrchestration {
     std::string instance;
@@ -28,6 +32,7 @@ struct StartOrchestration {
     std::optional<std::uint64_t> parent_id;
     std::uint64_t execution_id = 1;
     std::optional<std::uint64_t> parent_execution_id;
+    std::optional<std::uint64_t> parent_incarnation;
     std::string extra;
     bool operator==(const StartOrchestration&) const = default;
 };
@@ -43,6 +48,8 @@ struct ContinueAsNew {
     std::optional<std::uint64_t> parent_id;
     std::optional<std::uint64_t> parent_execution_id;
     std::optional<std::vector<CarriedMessage>> carry_forward_raised; // likewise, of events
+    std::string carry_forward_order; // of both, see history::OrchestrationStarted
+    std::optional<std::uint64_t> parent_incarnation;
     std::string extra;
     bool operator==(const ContinueAsNew&) const = default;
 };
@@ -60,6 +67,7 @@ struct ActivityExecute {
     // A retry of a call: the id of the call's first attempt, and which attempt this is (2, 3, ...).
     std::optional<std::uint64_t> call_id;
     std::optional<std::uint32_t> call_attempt;
+    std::optional<std::uint64_t> incarnation;
     std::string extra;
     bool operator==(const ActivityExecute&) const = default;
 };
@@ -112,6 +120,7 @@ struct SubOrchCompleted {
     std::uint64_t parent_execution_id = 0;
     std::uint64_t parent_id = 0;
     std::string result;
+    std::optional<std::uint64_t> parent_incarnation;
     std::string extra;
     bool operator==(const SubOrchCompleted&) const = default;
 };
@@ -121,13 +130,21 @@ struct SubOrchFailed {
     std::uint64_t parent_execution_id = 0;
     std::uint64_t parent_id = 0;
     ErrorDetails details;
+    std::optional<std::uint64_t> parent_incarnation;
     std::string extra;
     bool operator==(const SubOrchFailed&) const = default;
 };
 
+// A parent's cancellation names the call it gave up on: it concerns the child of that call and no
+// other instance that has the id. A client's names no parent.
 struct CancelInstance {
     std::string instance;
     std::string reason;
+    std::optional<std::string> parent_instance;
+    std::optional<std::uint64_t> parent_execution_id;
+    std::optional<std::uint64_t> parent_id;
+    std::optional<std::uint64_t> parent_incarnation;
+    std::optional<std::uint64_t> incarnation; // of the instance that is to end
     std::string extra;
     bool operator==(const CancelInstance&) const = default;
 };

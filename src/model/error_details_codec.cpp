@@ -195,7 +195,8 @@ struct MembersOf<Application> {
                             Member<"message", &Application::message>,
                             Member<"retryable", &Application::retryable>,
                             Member<"failure_kind", &Application::failure_kind, Presence::omitted>,
-                            Member<"activity", &Application::activity, Presence::omitted>>;
+                            Member<"activity", &Application::activity, Presence::omitted>,
+                            Member<"permanent", &Application::permanent, Presence::omitted>>;
 };
 
 template <>
@@ -204,7 +205,8 @@ struct MembersOf<Poison> {
                             Member<"max_attempts", &Poison::max_attempts>,
                             PoisonKindMember,
                             Member<"message", &Poison::message>,
-                            Member<"cause", &Poison::cause, Presence::omitted>>;
+                            Member<"cause", &Poison::cause, Presence::omitted>,
+                            Member<"permanent", &Poison::permanent, Presence::omitted>>;
 };
 
 void write_value(JsonWriter& out, const ErrorDetails& details, std::string_view) {

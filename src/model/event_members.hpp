@@ -21,7 +21,10 @@ struct MembersOf<history::OrchestrationStarted> {
                    Member<"carry_forward_events", &Kind::carry_forward_events, Presence::omitted>,
                    Member<"initial_custom_status", &Kind::initial_custom_status, Presence::omitted>,
                    Member<"parent_execution_id", &Kind::parent_execution_id, Presence::omitted>,
-                   Member<"carry_forward_raised", &Kind::carry_forward_raised, Presence::omitted>>;
+                   Member<"carry_forward_raised", &Kind::carry_forward_raised, Presence::omitted>,
+                   Member<"carry_forward_order", &Kind::carry_forward_order, Presence::omitted>,
+                   Member<"rules", &Kind::rules, Presence::omitted>,
+                   Member<"parent_incarnation", &Kind::parent_incarnation, Presence::omitted>>;
 };
 
 template <>
@@ -33,7 +36,8 @@ struct MembersOf<history::OrchestrationCompleted> {
 template <>
 struct MembersOf<history::OrchestrationFailed> {
     using Kind = history::OrchestrationFailed;
-    using List = MemberList<Member<"details", &Kind::details>>;
+    using List = MemberList<Member<"details", &Kind::details>,
+                            Member<"ended_by", &Kind::ended_by, Presence::omitted>>;
 };
 
 template <>
@@ -54,7 +58,9 @@ struct MembersOf<history::ActivityScheduled> {
     using List = MemberList<Member<"name", &Kind::name>,
                             Member<"input", &Kind::input>,
                             Member<"session_id", &Kind::session_id, Presence::omitted>,
-                            Member<"tag", &Kind::tag, Presence::omitted>>;
+                            Member<"tag", &Kind::tag, Presence::omitted>,
+                            Member<"on_cancel", &Kind::on_cancel, Presence::omitted>,
+                            Member<"undo", &Kind::undo, Presence::omitted>>;
 };
 
 template <>
@@ -142,7 +148,8 @@ struct MembersOf<history::SubOrchestrationScheduled> {
     using Kind = history::SubOrchestrationScheduled;
     using List = MemberList<Member<"name", &Kind::name>,
                             Member<"instance", &Kind::instance>,
-                            Member<"input", &Kind::input>>;
+                            Member<"input", &Kind::input>,
+                            Member<"when_dropped", &Kind::when_dropped, Presence::omitted>>;
 };
 
 template <>

@@ -63,4 +63,10 @@ std::string version_problem(std::string_view version) {
                : "not a version: " + quoted(version) + ", expected three numbers, like 1.2.3";
 }
 
+std::string
+idempotency_key(std::string_view instance, std::uint64_t execution_id, std::uint64_t call_id) {
+    return std::string{instance} + '/' + std::to_string(execution_id) + '/' +
+           std::to_string(call_id);
+}
+
 } // namespace durable

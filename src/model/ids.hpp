@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,5 +22,9 @@ inline constexpr std::size_t longest_given_id = 512;
 // Of an id that names something that exists: it may be a derived one.
 [[nodiscard]] std::string id_problem(std::string_view id);
 [[nodiscard]] std::string version_problem(std::string_view version);
+
+// "order-7/1/4": of a call, by the step of its first attempt. See ActivityContext.
+[[nodiscard]] std::string
+idempotency_key(std::string_view instance, std::uint64_t execution_id, std::uint64_t call_id);
 
 } // namespace durable

@@ -7,6 +7,7 @@
 #include <durable/result.hpp>
 #include <durable/work_item.hpp>
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 
@@ -43,8 +44,9 @@ std::string because(const std::string& cause) {
 }
 
 std::string display(const details::Poison& error) {
-    const auto attempts = std::to_string(error.attempt_count) + " attempts (max " +
-                          std::to_string(error.max_attempts) + ")";
+    // The fetch that counted one more only found out; it was no attempt.
+    const auto made = std::min(error.attempt_count, error.max_attempts);
+    const auto attempts = std::to_string(made) + (made == 1 ? " attempt" : " attempts");
     switch (error.kind) {
     case details::PoisonKind::orchestration:
         return "poison: orchestration " + error.instance + " exceeded " + attempts +
@@ -138,14 +140,21 @@ std::string_view activity_of(const ErrorDetails& details) noexcept {
     return {};
 }
 
-bool retryable(const ErrorDetails& details) noexcept {
+Retryable retryable(const ErrorDetails& details) noexcept {
+    // What was recorded as not retryable by an older version said nothing, and was retried.
+    const auto read = [](bool retryable, bool permanent) {
+        return retryable || permanent ? Retryable{retryable} : Retryable{};
+    };
     if (const auto* infrastructure = std::get_if<details::Infrastructure>(&details)) {
-        return infrastructure->retryable;
+        return read(infrastructure->retryable, false);
     }
     if (const auto* application = std::get_if<details::Application>(&details)) {
-        return application->retryable;
+        return read(application->retryable, application->permanent);
     }
-    return false;
+    if (const auto* poison = std::get_if<details::Poison>(&details)) {
+        return read(false, poison->permanent);
+    }
+    return {};
 }
 
 } // namespace durable

@@ -58,6 +58,9 @@ void read_value(JsonReader& in, std::optional<T>& value) {
 inline bool has_value(const std::string& value) {
     return !value.empty();
 }
+inline bool has_value(bool value) {
+    return value;
+}
 template <class T>
 bool has_value(const std::optional<T>& value) {
     return value.has_value();

@@ -24,7 +24,8 @@ struct MembersOf<work::StartOrchestration> {
                    Member<"parent_instance", &Item::parent_instance, Presence::nullable>,
                    Member<"parent_id", &Item::parent_id, Presence::nullable>,
                    Member<"execution_id", &Item::execution_id>,
-                   Member<"parent_execution_id", &Item::parent_execution_id, Presence::omitted>>;
+                   Member<"parent_execution_id", &Item::parent_execution_id, Presence::omitted>,
+                   Member<"parent_incarnation", &Item::parent_incarnation, Presence::omitted>>;
 };
 
 template <>
@@ -40,7 +41,9 @@ struct MembersOf<work::ContinueAsNew> {
                    Member<"parent_instance", &Item::parent_instance, Presence::omitted>,
                    Member<"parent_id", &Item::parent_id, Presence::omitted>,
                    Member<"parent_execution_id", &Item::parent_execution_id, Presence::omitted>,
-                   Member<"carry_forward_raised", &Item::carry_forward_raised, Presence::omitted>>;
+                   Member<"carry_forward_raised", &Item::carry_forward_raised, Presence::omitted>,
+                   Member<"carry_forward_order", &Item::carry_forward_order, Presence::omitted>,
+                   Member<"parent_incarnation", &Item::parent_incarnation, Presence::omitted>>;
 };
 
 template <>
@@ -57,7 +60,8 @@ struct MembersOf<work::ActivityExecute> {
                    Member<"orchestration", &Item::orchestration, Presence::omitted>,
                    Member<"orchestration_version", &Item::orchestration_version, Presence::omitted>,
                    Member<"call_id", &Item::call_id, Presence::omitted>,
-                   Member<"call_attempt", &Item::call_attempt, Presence::omitted>>;
+                   Member<"call_attempt", &Item::call_attempt, Presence::omitted>,
+                   Member<"incarnation", &Item::incarnation, Presence::omitted>>;
 };
 
 template <>
@@ -106,25 +110,36 @@ struct MembersOf<work::QueueMessage> {
 template <>
 struct MembersOf<work::SubOrchCompleted> {
     using Item = work::SubOrchCompleted;
-    using List = MemberList<Member<"parent_instance", &Item::parent_instance>,
-                            Member<"parent_execution_id", &Item::parent_execution_id>,
-                            Member<"parent_id", &Item::parent_id>,
-                            Member<"result", &Item::result>>;
+    using List =
+        MemberList<Member<"parent_instance", &Item::parent_instance>,
+                   Member<"parent_execution_id", &Item::parent_execution_id>,
+                   Member<"parent_id", &Item::parent_id>,
+                   Member<"result", &Item::result>,
+                   Member<"parent_incarnation", &Item::parent_incarnation, Presence::omitted>>;
 };
 
 template <>
 struct MembersOf<work::SubOrchFailed> {
     using Item = work::SubOrchFailed;
-    using List = MemberList<Member<"parent_instance", &Item::parent_instance>,
-                            Member<"parent_execution_id", &Item::parent_execution_id>,
-                            Member<"parent_id", &Item::parent_id>,
-                            Member<"details", &Item::details>>;
+    using List =
+        MemberList<Member<"parent_instance", &Item::parent_instance>,
+                   Member<"parent_execution_id", &Item::parent_execution_id>,
+                   Member<"parent_id", &Item::parent_id>,
+                   Member<"details", &Item::details>,
+                   Member<"parent_incarnation", &Item::parent_incarnation, Presence::omitted>>;
 };
 
 template <>
 struct MembersOf<work::CancelInstance> {
     using Item = work::CancelInstance;
-    using List = MemberList<Member<"instance", &Item::instance>, Member<"reason", &Item::reason>>;
+    using List =
+        MemberList<Member<"instance", &Item::instance>,
+                   Member<"reason", &Item::reason>,
+                   Member<"parent_instance", &Item::parent_instance, Presence::omitted>,
+                   Member<"parent_execution_id", &Item::parent_execution_id, Presence::omitted>,
+                   Member<"parent_id", &Item::parent_id, Presence::omitted>,
+                   Member<"parent_incarnation", &Item::parent_incarnation, Presence::omitted>,
+                   Member<"incarnation", &Item::incarnation, Presence::omitted>>;
 };
 
 } // namespace wire

@@ -65,6 +65,17 @@ std::string compare_optional(std::string_view field,
                             : std::string{field} + ": " + shown(recorded) + " / " + shown(made);
 }
 
+std::string compare_payload(std::string_view field,
+                            std::string_view recorded,
+                            std::string_view made,
+                            detail::Recode recode) {
+    if (recorded == made || recode == nullptr) {
+        return compare(field, recorded, made);
+    }
+    const auto today = recode(recorded);
+    return compare(field, today ? std::string_view{*today} : recorded, made);
+}
+
 std::string first_of(std::initializer_list<std::string> differences) {
     for (const auto& each : differences) {
         if (!each.empty()) {
@@ -74,47 +85,55 @@ std::string first_of(std::initializer_list<std::string> differences) {
     return {};
 }
 
-std::string differs(const ActivityScheduled& recorded, const ActivityScheduled& made) {
+std::string
+differs(const ActivityScheduled& recorded, const ActivityScheduled& made, detail::Recode recode) {
     return first_of({compare("name", recorded.name, made.name),
-                     compare("input", recorded.input, made.input),
+                     compare_payload("input", recorded.input, made.input, recode),
                      compare_optional("session", recorded.session_id, made.session_id),
                      compare_optional("tag", recorded.tag, made.tag)});
 }
 std::string differs(const SubOrchestrationScheduled& recorded,
-                    const SubOrchestrationScheduled& made) {
+                    const SubOrchestrationScheduled& made,
+                    detail::Recode recode) {
     return first_of(
         {compare("name", recorded.name, made.name),
-         compare("input", recorded.input, made.input),
+         compare_payload("input", recorded.input, made.input, recode),
          made.instance.empty() ? std::string{} : compare("id", recorded.instance, made.instance)});
 }
-std::string differs(const OrchestrationChained& recorded, const OrchestrationChained& made) {
+std::string differs(const OrchestrationChained& recorded,
+                    const OrchestrationChained& made,
+                    detail::Recode recode) {
     return first_of(
         {compare("name", recorded.name, made.name),
          made.instance.empty() ? std::string{} : compare("id", recorded.instance, made.instance),
-         compare("input", recorded.input, made.input)});
+         compare_payload("input", recorded.input, made.input, recode)});
 }
-std::string differs(const ExternalSubscribed& recorded, const ExternalSubscribed& made) {
+std::string
+differs(const ExternalSubscribed& recorded, const ExternalSubscribed& made, detail::Recode) {
     return compare("name", recorded.name, made.name);
 }
-std::string differs(const QueueSubscribed& recorded, const QueueSubscribed& made) {
+std::string differs(const QueueSubscribed& recorded, const QueueSubscribed& made, detail::Recode) {
     return compare("name", recorded.name, made.name);
 }
-std::string differs(const KeyValueSet& recorded, const KeyValueSet& made) {
-    return first_of(
-        {compare("key", recorded.key, made.key), compare("value", recorded.value, made.value)});
+std::string differs(const KeyValueSet& recorded, const KeyValueSet& made, detail::Recode recode) {
+    return first_of({compare("key", recorded.key, made.key),
+                     compare_payload("value", recorded.value, made.value, recode)});
 }
-std::string differs(const KeyValueCleared& recorded, const KeyValueCleared& made) {
+std::string differs(const KeyValueCleared& recorded, const KeyValueCleared& made, detail::Recode) {
     return compare("key", recorded.key, made.key);
 }
-std::string differs(const PatchMarked& recorded, const PatchMarked& made) {
+std::string differs(const PatchMarked& recorded, const PatchMarked& made, detail::Recode) {
     return compare("id", recorded.id, made.id);
 }
-std::string differs(const OrchestrationCompleted& recorded, const OrchestrationCompleted& made) {
-    return compare("output", recorded.output, made.output);
+std::string differs(const OrchestrationCompleted& recorded,
+                    const OrchestrationCompleted& made,
+                    detail::Recode recode) {
+    return compare_payload("output", recorded.output, made.output, recode);
 }
 std::string differs(const OrchestrationContinuedAsNew& recorded,
-                    const OrchestrationContinuedAsNew& made) {
-    return compare("input", recorded.input, made.input);
+                    const OrchestrationContinuedAsNew& made,
+                    detail::Recode recode) {
+    return compare_payload("input", recorded.input, made.input, recode);
 }
 // What this code made, as an older engine would have recorded it: that did not say which activity
 // had failed, and not even that it was one.
@@ -129,7 +148,8 @@ OrchestrationFailed as_recorded(OrchestrationFailed made, const OrchestrationFai
     }
     return made;
 }
-std::string differs(const OrchestrationFailed& recorded, const OrchestrationFailed& made) {
+std::string
+differs(const OrchestrationFailed& recorded, const OrchestrationFailed& made, detail::Recode) {
     const auto comparable = as_recorded(made, recorded);
     return first_of(
         {compare("category", category(recorded.details), category(comparable.details)),
@@ -138,7 +158,7 @@ std::string differs(const OrchestrationFailed& recorded, const OrchestrationFail
 }
 // Timers, status, clearing of all keys, cancellations: that they were made is all that counts.
 template <class Kind>
-std::string differs(const Kind&, const Kind&) {
+std::string differs(const Kind&, const Kind&, detail::Recode) {
     return {};
 }
 
@@ -177,7 +197,9 @@ std::string difference(const HistoryEvent& recorded, const Decision& made) {
                source_text(made.source);
     }
     return std::visit(
-        [&]<class Kind>(const Kind& kind) { return differs(kind, std::get<Kind>(made.kind)); },
+        [&]<class Kind>(const Kind& kind) {
+            return differs(kind, std::get<Kind>(made.kind), made.recode);
+        },
         recorded.kind);
 }
 

@@ -5,6 +5,7 @@
 
 #include <durable/error_details.hpp>
 #include <durable/history_event.hpp>
+#include <durable/step.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -17,10 +18,14 @@ namespace durable::replay {
 
 struct Decision {
     history::Kind kind;
-    std::optional<std::uint64_t> source; // the step that a cancellation closes
+    std::optional<std::uint64_t> source{}; // the step that a cancellation closes
+    detail::Recode recode = nullptr;       // of its payload; nullptr: it has no type
 };
 
 // The first field that differs, with both values ("name: \"A\" / \"B\""); empty when there is none.
+//
+// A payload whose text differs is read as today's type and written again: a field with a default
+// that was added, or one that was removed, is no difference.
 //
 // What may change under a running instance without harm is not compared: the duration of a timer
 // and the text of a custom status (the recorded ones count), the version of a child, the time stamp

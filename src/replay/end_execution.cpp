@@ -74,6 +74,44 @@ bool closes_step(const history::Kind& kind) {
     return is_decision(kind) && std::visit(by_end, kind);
 }
 
+template <class Kind>
+bool is_of(const HistoryEvent& event) {
+    return std::holds_alternative<Kind>(event.kind);
+}
+
+// Whether a child or an activity has failed like this: code that does not catch it passes it on.
+bool passed_on(const details::Configuration& wrong, std::span<const HistoryEvent> history) {
+    return std::ranges::any_of(history, [&](const HistoryEvent& event) {
+        const auto* const of_child = std::get_if<history::SubOrchestrationFailed>(&event.kind);
+        const auto* const of_activity = std::get_if<history::ActivityFailed>(&event.kind);
+        const auto* const error = of_child != nullptr      ? &of_child->details
+                                  : of_activity != nullptr ? &of_activity->details
+                                                           : nullptr;
+        const auto* const same =
+            error == nullptr ? nullptr : std::get_if<details::Configuration>(error);
+        return same != nullptr && same->resource == wrong.resource;
+    });
+}
+
+// Of a history that was written before OrchestrationFailed::ended_by was: an end that code of its
+// own cannot have made.
+bool looks_given_up(const ErrorDetails& end, std::span<const HistoryEvent> history) {
+    if (const auto* const poison = std::get_if<details::Poison>(&end)) {
+        return poison->kind == details::PoisonKind::orchestration &&
+               poison->instance == history.back().instance_id &&
+               poison->execution_id == history.back().execution_id;
+    }
+    if (const auto* const wrong = std::get_if<details::Configuration>(&end)) {
+        const auto* const started =
+            std::get_if<history::OrchestrationStarted>(&history.front().kind);
+        return started != nullptr && wrong->resource == started->name + ' ' + started->version &&
+               !passed_on(*wrong, history);
+    }
+    const auto* const application = std::get_if<details::Application>(&end);
+    return application != nullptr && application->kind == details::ApplicationKind::cancelled &&
+           std::ranges::none_of(history, is_of<history::OrchestrationCancelRequested>);
+}
+
 class Ending {
  public:
     explicit Ending(const FailExecution& request) : request_{request} {
@@ -93,19 +131,23 @@ class Ending {
         for (const auto& [id, event] : open.steps()) {
             cancel(id, event->kind);
         }
-        append(history::OrchestrationFailed{.details = request_.details}, std::nullopt);
+        append(history::OrchestrationFailed{.details = request_.details,
+                                            .ended_by = std::string{by_runtime}},
+               std::nullopt);
         if (started.parent_instance && started.parent_id) {
             result_.commit.orchestrator_items.emplace_back(
                 work::SubOrchFailed{.parent_instance = *started.parent_instance,
                                     .parent_execution_id = started.parent_execution_id.value_or(1),
                                     .parent_id = *started.parent_id,
-                                    .details = request_.details});
+                                    .details = request_.details,
+                                    .parent_incarnation = started.parent_incarnation});
         }
         result_.status = TurnStatus::failed;
         result_.details = request_.details;
         result_.output = display_text(request_.details);
         result_.commit.metadata.status = ExecutionStatus::failed;
         result_.commit.metadata.output = result_.output;
+        stamp(result_.commit, request_.instance, request_.incarnation);
         return std::move(result_);
     }
 
@@ -145,11 +187,15 @@ class Ending {
             append(history::ExternalSubscribedCancelled{reason}, id);
         } else if (std::holds_alternative<history::QueueSubscribed>(step)) {
             append(history::QueueSubscriptionCancelled{reason}, id);
-        } else if (const auto* child = std::get_if<history::SubOrchestrationScheduled>(&step)) {
+        } else if (const auto* child = std::get_if<history::SubOrchestrationScheduled>(&step);
+                   child != nullptr && child->when_dropped != abandon_child) {
             append(history::SubOrchestrationCancelRequested{reason}, id);
             commit.orchestrator_items.emplace_back(
                 work::CancelInstance{.instance = child_instance(request_.instance, child->instance),
-                                     .reason = "parent ended"});
+                                     .reason = "parent ended",
+                                     .parent_instance = request_.instance,
+                                     .parent_execution_id = request_.execution_id,
+                                     .parent_id = id});
         }
     }
 
@@ -186,14 +232,17 @@ history::OrchestrationStarted started_event(const WorkItem& start, std::string v
         started.parent_instance = first->parent_instance;
         started.parent_id = first->parent_id;
         started.parent_execution_id = first->parent_execution_id;
+        started.parent_incarnation = first->parent_incarnation;
     } else if (const auto* next = std::get_if<work::ContinueAsNew>(&start)) {
         started.name = next->orchestration;
         started.input = next->input;
         started.parent_instance = next->parent_instance;
         started.parent_id = next->parent_id;
         started.parent_execution_id = next->parent_execution_id;
+        started.parent_incarnation = next->parent_incarnation;
         started.initial_custom_status = next->initial_custom_status;
         started.carry_forward_raised = next->carry_forward_raised;
+        started.carry_forward_order = next->carry_forward_order;
         if (!next->carry_forward_events.empty()) {
             started.carry_forward_events = next->carry_forward_events;
         }
@@ -210,15 +259,11 @@ std::string ignored_start(const work::StartOrchestration& start) {
            ')';
 }
 
-bool given_up(std::span<const HistoryEvent> history) noexcept {
+bool given_up(std::span<const HistoryEvent> history) {
     const auto* const failed =
         history.empty() ? nullptr : std::get_if<history::OrchestrationFailed>(&history.back().kind);
-    const auto* const poison =
-        failed == nullptr ? nullptr : std::get_if<details::Poison>(&failed->details);
-    // The poison of a child or an activity is passed on by the code that awaits it.
-    return poison != nullptr && poison->kind == details::PoisonKind::orchestration &&
-           poison->instance == history.back().instance_id &&
-           poison->execution_id == history.back().execution_id;
+    return failed != nullptr &&
+           (failed->ended_by == by_runtime || looks_given_up(failed->details, history));
 }
 
 std::span<const HistoryEvent> before_given_up(std::span<const HistoryEvent> history) {
@@ -230,19 +275,23 @@ std::span<const HistoryEvent> before_given_up(std::span<const HistoryEvent> hist
 }
 
 std::optional<WorkItem> answer_to_second_start(const work::StartOrchestration& start,
-                                               const history::OrchestrationStarted& existing) {
-    const bool same_parent =
-        start.parent_instance == existing.parent_instance &&
-        start.parent_id == existing.parent_id &&
-        start.parent_execution_id.value_or(1) == existing.parent_execution_id.value_or(1);
-    if (!start.parent_instance || !start.parent_id || same_parent) {
-        return std::nullopt; // a client's, or the same message again
+                                               const ParentLink* existing) {
+    if (!start.parent_instance || !start.parent_id) {
+        return std::nullopt; // a client's
+    }
+    const ParentLink caller{.instance = *start.parent_instance,
+                            .id = *start.parent_id,
+                            .execution_id = start.parent_execution_id.value_or(1),
+                            .incarnation = start.parent_incarnation.value_or(0)};
+    if (existing != nullptr && same_call(caller, *existing)) {
+        return std::nullopt; // the same message again
     }
     return work::SubOrchFailed{
-        .parent_instance = *start.parent_instance,
-        .parent_execution_id = start.parent_execution_id.value_or(1),
-        .parent_id = *start.parent_id,
-        .details = orchestration_failed("instance '" + start.instance + "' already exists")};
+        .parent_instance = caller.instance,
+        .parent_execution_id = caller.execution_id,
+        .parent_id = caller.id,
+        .details = orchestration_failed("instance '" + start.instance + "' already exists"),
+        .parent_incarnation = start.parent_incarnation};
 }
 
 } // namespace durable::replay

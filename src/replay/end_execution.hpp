@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "replay/parent_link.hpp"
 #include "replay/turn_result.hpp"
 
 #include <durable/error_details.hpp>
@@ -29,9 +30,15 @@ namespace durable::replay {
 // "sub::" are relative to the parent.
 [[nodiscard]] std::string child_instance(std::string_view parent, std::string_view recorded);
 
+// SubOrchestrationScheduled::when_dropped of a child that outlives its parent's interest.
+inline constexpr std::string_view abandon_child = "abandon";
+// OrchestrationFailed::ended_by of an execution that ended without its code.
+inline constexpr std::string_view by_runtime = "runtime";
+
 struct FailExecution {
     std::string instance;
     std::uint64_t execution_id = 1;
+    std::uint64_t incarnation = 0;         // OrchestrationItem::incarnation; 0: unknown
     std::span<const HistoryEvent> history; // of this execution; empty: it never ran
     // Needed when the history is empty: StartOrchestration or ContinueAsNew. The failure is then
     // recorded in the execution that would have begun, never in its predecessor (T-31).
@@ -41,22 +48,23 @@ struct FailExecution {
     Instant now;
 };
 
-// Cancels everything the history left open (activities, timers, children, waits), records
-// OrchestrationFailed as the last event and tells the parent (T-19, T-30).
+// Cancels everything the history left open (activities, timers, waits, and children but those that
+// were started with ChildPolicy::abandon), records OrchestrationFailed as the last event and tells
+// the parent (T-19, T-30).
 [[nodiscard]] TurnResult fail_execution(const FailExecution& request);
 
 // A start for an instance that exists already changes nothing (T-18). If another parent waits for
 // it, that parent is told instead of waiting for ever (T-05): the message to send, or nothing.
-[[nodiscard]] std::optional<WorkItem>
-answer_to_second_start(const work::StartOrchestration& start,
-                       const history::OrchestrationStarted& existing);
+// `existing`: whose child the instance is; nullptr: nobody's.
+[[nodiscard]] std::optional<WorkItem> answer_to_second_start(const work::StartOrchestration& start,
+                                                             const ParentLink* existing);
 
 // "a start was ignored: ...": of a start that nobody waits for.
 [[nodiscard]] std::string ignored_start(const work::StartOrchestration& start);
 
-// Whether the runtime has ended this history, not the code: poison of its own, as fail_execution
-// records it.
-[[nodiscard]] bool given_up(std::span<const HistoryEvent> history) noexcept;
+// Whether the runtime has ended this history, not the code: as poison, because the code differs
+// from it, or cancelled while it could not be run. See fail_execution.
+[[nodiscard]] bool given_up(std::span<const HistoryEvent> history);
 // The events before that end: what code did, and what it was told.
 [[nodiscard]] std::span<const HistoryEvent> before_given_up(std::span<const HistoryEvent> history);
 

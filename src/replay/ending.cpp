@@ -4,8 +4,6 @@
 #include "replay/failure.hpp"
 #include "replay/text.hpp"
 
-#include <durable/context.hpp>
-
 #include <memory>
 #include <utility>
 #include <variant>
@@ -19,24 +17,6 @@ bool is_cancellation(const ErrorDetails& details) noexcept {
     return application != nullptr && application->kind == details::ApplicationKind::cancelled;
 }
 
-// Undoes what the orchestration did, newest first. One that fails is reported, and the others still
-// run: they are independent.
-Task<void>
-compensate(Context ctx, std::vector<Compensation> compensations, std::string* undo_failures) {
-    while (!compensations.empty()) {
-        const Compensation undo = std::move(compensations.back());
-        compensations.pop_back();
-        auto call = ctx.call_raw(undo.name, undo.input, undo.options, undo.where).as_result();
-        const auto outcome = co_await call;
-        if (!outcome) {
-            const auto sentence =
-                "compensation '" + undo.name + "' failed: " + outcome.error().message;
-            ctx.log(LogLevel::error, sentence, undo.where);
-            *undo_failures += (undo_failures->empty() ? "" : "; ") + sentence;
-        }
-    }
-}
-
 std::string take_nothing(detail::PromiseBase& promise) {
     static_cast<detail::TaskPromise<void>&>(promise).take();
     return {};
@@ -45,7 +25,14 @@ std::string take_nothing(detail::PromiseBase& promise) {
 } // namespace
 
 // The coroutine is done: the user's, or the one that compensates for it.
-void Engine::conclude() {
+bool Engine::conclude() {
+    const bool may_fail = !rare_ || !rare_->failure;
+    if (!(may_fail && root_.failed())) {
+        drop_all_calls();
+        if (undos_under_way() || cancellation_waits()) {
+            return false; // the end comes after them
+        }
+    }
     std::string output;
     std::optional<ErrorDetails> failure;
     try {
@@ -64,9 +51,11 @@ void Engine::conclude() {
         fail_with(orchestration_failed(continue_at(rare_->continuation->where) +
                                        "was not awaited before the orchestration ended"));
     } else {
+        const auto recode = root_.recode();
         close_code("orchestration_terminal_completed");
-        end_completed(std::move(output));
+        end_completed(std::move(output), recode);
     }
+    return true;
 }
 
 // An orchestration that dies of a system failure it did not catch passes it on as it came.
@@ -90,6 +79,7 @@ void Engine::fail_with(ErrorDetails details) {
     turn_->failure = details;
     if (rare_) {
         rare_->continuation.reset();
+        rare_->cancellation.reset();
     }
     close_code(is_cancellation(details) ? "orchestration_terminal_cancelled"
                                         : "orchestration_terminal_failed");
@@ -99,14 +89,12 @@ void Engine::fail_with(ErrorDetails details) {
         end_failed(with_note(with_note(*rare_->failure, rare_->undo_failures), sentence));
         return;
     }
-    if (!rare_ || rare_->compensations.empty()) {
+    if (!rare_ || (rare_->compensations.empty() && !undos_under_way())) {
         end_failed(std::move(details));
         return;
     }
     rare_->failure = std::move(details);
-    root_ = detail::RootTask{
-        compensate(Context{*this}, std::move(rare_->compensations), &rare_->undo_failures),
-        &take_nothing};
+    root_ = detail::RootTask{compensate(this, std::move(rare_->compensations)), &take_nothing};
     root_.start();
 }
 
@@ -116,6 +104,7 @@ void Engine::close_code(std::string_view reason) {
     turn_->closing = true;
     root_.reset();
     turn_->closing = false;
+    give_up_calls();
     cancel_forgotten_steps();
     record_dropped();
     turn_->drop_reason = "dropped_future";
@@ -129,7 +118,7 @@ void Engine::close_code(std::string_view reason) {
 void Engine::cancel_forgotten_steps() {
     std::vector<detail::Slot*> forgotten;
     steps_.each([&](const StepEntry& entry) {
-        if (entry.slot != nullptr) {
+        if (entry.slot != nullptr && !entry.slot->essential) {
             forgotten.push_back(entry.slot);
         }
     });
@@ -140,19 +129,22 @@ void Engine::cancel_forgotten_steps() {
     }
 }
 
-void Engine::end_completed(std::string output) {
-    end(history::OrchestrationCompleted{.output = output}, TurnStatus::completed, output);
+void Engine::end_completed(std::string output, detail::Recode recode) {
+    end({.kind = history::OrchestrationCompleted{.output = output}, .recode = recode},
+        TurnStatus::completed,
+        output);
     if (parent_ && !replaying_) {
         turn_->result.commit.orchestrator_items.emplace_back(
             work::SubOrchCompleted{.parent_instance = parent_->instance,
                                    .parent_execution_id = parent_->execution_id,
                                    .parent_id = parent_->id,
-                                   .result = std::move(output)});
+                                   .result = std::move(output),
+                                   .parent_incarnation = known_life(parent_->incarnation)});
     }
 }
 
 void Engine::end_failed(ErrorDetails details) {
-    end(history::OrchestrationFailed{.details = details},
+    end({.kind = history::OrchestrationFailed{.details = details}},
         is_cancellation(details) ? TurnStatus::cancelled : TurnStatus::failed,
         display_text(details));
     if (parent_ && !replaying_) {
@@ -160,7 +152,8 @@ void Engine::end_failed(ErrorDetails details) {
             work::SubOrchFailed{.parent_instance = parent_->instance,
                                 .parent_execution_id = parent_->execution_id,
                                 .parent_id = parent_->id,
-                                .details = details});
+                                .details = details,
+                                .parent_incarnation = known_life(parent_->incarnation)});
     }
     turn_->result.details = std::move(details);
 }
@@ -169,7 +162,11 @@ bool Engine::continues() const noexcept {
     return rare_ && rare_->continuation && rare_->continuation->slot->waiter != nullptr;
 }
 
-void Engine::end_continued() {
+bool Engine::end_continued() {
+    drop_all_calls();
+    if (undos_under_way() || cancellation_waits()) {
+        return false;
+    }
     auto request = *std::exchange(rare_->continuation, std::nullopt);
     close_code("orchestration_terminal_continued_as_new");
     work::ContinueAsNew next{.instance = instance_,
@@ -183,17 +180,20 @@ void Engine::end_continued() {
         next.parent_instance = parent_->instance;
         next.parent_id = parent_->id;
         next.parent_execution_id = parent_->execution_id;
+        next.parent_incarnation = known_life(parent_->incarnation);
     }
     // Named first: the order in which arguments are evaluated is the compiler's choice.
-    history::OrchestrationContinuedAsNew continued{.input = request.input};
+    Decision continued{.kind = history::OrchestrationContinuedAsNew{.input = request.input},
+                       .recode = request.recode};
     end(std::move(continued), TurnStatus::continued_as_new, std::move(request.input));
     if (!replaying_ && !report_) {
         hand_over(std::move(next));
     }
+    return true;
 }
 
 // What the instance was sent and has not read is the next execution's, in order of arrival. Events
-// and queues are carried apart: between two mailboxes order cannot be seen.
+// and queues are carried apart, and with them the order between the two.
 void Engine::hand_over(work::ContinueAsNew next) {
     turn_->successor = std::move(next);
     if (mailboxes_) {
@@ -203,8 +203,8 @@ void Engine::hand_over(work::ContinueAsNew next) {
     }
 }
 
-void Engine::end(history::Kind kind, TurnStatus status, std::string output) {
-    if (decide(std::move(kind), {}).id == 0) {
+void Engine::end(Decision last, TurnStatus status, std::string output) {
+    if (decide(std::move(last), {}, {}).id == 0) {
         return;
     }
     ended_ = true;

@@ -1,6 +1,8 @@
 #include "replay/engine.hpp"
 
 #include "replay/end_execution.hpp"
+#include "replay/failure.hpp"
+#include "replay/rules.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -19,10 +21,6 @@ constexpr std::size_t entry_overhead = 48;
 bool is_start(const WorkItem& item) noexcept {
     return std::holds_alternative<work::StartOrchestration>(item) ||
            std::holds_alternative<work::ContinueAsNew>(item);
-}
-
-bool is_cancel(const WorkItem& item) noexcept {
-    return std::holds_alternative<work::CancelInstance>(item);
 }
 
 const WorkItem* find(std::span<const WorkItem> messages, bool (*wanted)(const WorkItem&)) {
@@ -54,6 +52,7 @@ class Engine::TurnScope {
         if (engine_.report_ || !engine_.turn_->queue.empty()) {
             engine_.inert_ = true;
             engine_.root_.reset();
+            engine_.forget_calls();
         }
         engine_.replaying_ = false;
         engine_.turn_ = nullptr;
@@ -67,6 +66,7 @@ Engine::Engine(ExecutionSetup setup)
     : handler_{std::move(setup.handler)},
       instance_{std::move(setup.instance)},
       execution_id_{setup.execution_id},
+      incarnation_{setup.incarnation},
       limits_{setup.limits},
       kv_known_{setup.kv_known} {
     if (!setup.kv.empty()) {
@@ -81,6 +81,7 @@ bool Engine::close() noexcept {
     const detail::RunQueue frames_end{*this};
     inert_ = true;
     root_.reset();
+    forget_calls();
     abandoned_ = live_slots_ != 0;
     return !abandoned_;
 }
@@ -156,6 +157,7 @@ TurnResult Engine::run(std::span<const WorkItem> messages, Instant now) {
     Turn turn{*this};
     const TurnScope scope{*this, turn, false};
     const auto before = std::exchange(now_ms_, std::max(now_ms_, to_epoch_ms(now)));
+    turn.ahead_ms = now_ms_ - to_epoch_ms(now);
     if (last_event_id_ == 0) {
         begin(messages);
     } else if (!report_) {
@@ -175,6 +177,7 @@ void Engine::begin(std::span<const WorkItem> messages) {
         return;
     }
     auto started = started_event(*start, handler_->version_text);
+    started.rules = current_rules;
     auto& metadata = turn_->result.commit.metadata;
     metadata.orchestration_name = handler_->name;
     metadata.orchestration_version = handler_->version_text;
@@ -183,7 +186,7 @@ void Engine::begin(std::span<const WorkItem> messages) {
 
     append_message(std::move(started), std::nullopt);
     // A cancellation that is here already comes first: then the code never runs.
-    if (find(messages, is_cancel) != nullptr) {
+    if (find_cancel(messages) != nullptr) {
         root_.reset();
     }
     settle();
@@ -191,7 +194,7 @@ void Engine::begin(std::span<const WorkItem> messages) {
 }
 
 void Engine::process_all(std::span<const WorkItem> messages, const WorkItem* start) {
-    const auto* const cancel = find(messages, is_cancel);
+    const auto* const cancel = find_cancel(messages);
     if (cancel != nullptr && !ended_) {
         process(*cancel);
     }
@@ -215,6 +218,7 @@ void Engine::run_to_rest() {
         turn_->queue.drain();
         if (!spoiled()) {
             record_dropped();
+            begin_undos();
         }
     } while (!spoiled() && !turn_->queue.empty());
 }
@@ -225,14 +229,20 @@ void Engine::settle() {
     while (!report_ && !ended_) {
         if (turn_->verdict) {
             fail_with(*std::exchange(turn_->verdict, std::nullopt));
+        } else if (cancellation_is_due()) {
+            fail_with(cancelled(*std::exchange(rare_->cancellation, std::nullopt)));
         } else if (root_.exists() && root_.ready()) {
-            conclude();
+            if (!conclude() && turn_->queue.empty()) {
+                break;
+            }
         } else if (continues()) {
-            end_continued();
+            if (!end_continued() && turn_->queue.empty()) {
+                break;
+            }
         } else {
             break;
         }
-        run_to_rest(); // compensations may have begun
+        run_to_rest(); // compensations and undos may have begun
     }
     if (!report_ && !ended_ && root_.exists() && armed_steps == 0) {
         std::string difference = "the orchestration is unfinished but waits for no step";
@@ -265,9 +275,14 @@ TurnResult Engine::finish() {
                    std::to_string(result.counters.carried) +
                        " unread messages are carried into the next execution");
         }
-        result.commit.orchestrator_items.emplace_back(*std::move(turn_->successor));
+        auto& next = *turn_->successor;
+        if (next.carry_forward_events.empty() || !next.carry_forward_raised) {
+            next.carry_forward_order.clear(); // of one kind: its list is the order
+        }
+        result.commit.orchestrator_items.emplace_back(std::move(next));
     }
     result.commit.execution_id = execution_id_;
+    stamp(result.commit, instance_, incarnation_);
     return std::move(result);
 }
 

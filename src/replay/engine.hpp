@@ -8,6 +8,7 @@
 //     steps.cpp     what the code does: schedule, drop, continue as new
 //     state.cpp     custom status, KV, patches, time, identity
 //     record.cpp    decisions: append or compare
+//     kept_call.cpp calls that a cancellation waits for, and calls that are undone
 //     ending.cpp    completed, failed, cancelled, continued as new; compensation
 
 #pragma once
@@ -16,10 +17,13 @@
 #include "replay/execution.hpp"
 #include "replay/mailbox.hpp"
 #include "replay/nondeterminism.hpp"
+#include "replay/parent_link.hpp"
+#include "replay/slots.hpp"
 #include "replay/step_table.hpp"
 #include "replay/turn.hpp"
 
 #include <durable/handler.hpp>
+#include <durable/operation.hpp>
 #include <durable/options.hpp>
 #include <durable/step.hpp>
 
@@ -39,22 +43,21 @@
 
 namespace durable::replay {
 
-struct ParentLink {
-    std::string instance;
-    std::uint64_t id = 0;
-    std::uint64_t execution_id = 1;
-};
+struct KeptCall;
 
 struct Compensation {
     std::string name;
-    std::string input;
+    std::string input{};
+    detail::Recode recode = nullptr;
     CallOptions options;
     std::source_location where;
+    KeptCall* call = nullptr; // which it undoes: the input is what is known of it then
 };
 
 // Takes effect when somebody awaits its slot.
 struct ContinueRequest {
     std::string input;
+    detail::Recode recode = nullptr;
     std::optional<std::string> version;
     std::source_location where;
     const detail::Slot* slot = nullptr;
@@ -62,6 +65,13 @@ struct ContinueRequest {
 
 // What most executions never need.
 struct RareState {
+    RareState();
+    RareState(const RareState&) = delete;
+    RareState& operator=(const RareState&) = delete;
+    ~RareState();
+
+    std::vector<std::unique_ptr<KeptCall>> calls; // oldest first
+    std::optional<std::string> cancellation;      // its reason, while it waits for calls to end
     std::optional<ContinueRequest> continuation;
     std::vector<Compensation> compensations;
     std::map<std::string, bool, std::less<>> patches;
@@ -100,6 +110,9 @@ class Engine final : public detail::Engine {
     detail::Slot* schedule(const detail::StepRequest& request) override;
     detail::Slot* schedule_retrying(const detail::StepRequest& request,
                                     const CallOptions& options) override;
+    detail::Slot* schedule_kept(const detail::StepRequest& request,
+                                const CallOptions& options,
+                                const detail::UndoRequest* undo) override;
     detail::Slot* continue_as_new(const detail::StepRequest& request) override;
     void refuse(std::string sentence) override;
     [[nodiscard]] std::string_view keep(std::string_view text) override;
@@ -110,7 +123,10 @@ class Engine final : public detail::Engine {
     void wait_lost(const detail::Slot* step) noexcept override;
     void set_status(std::optional<std::string_view> status, std::source_location where) override;
     [[nodiscard]] std::optional<std::string> status() const override;
-    void kv_set(std::string_view key, std::string value, std::source_location where) override;
+    void kv_set(std::string_view key,
+                std::string value,
+                detail::Recode recode,
+                std::source_location where) override;
     void kv_clear(std::string_view key, std::source_location where) override;
     void kv_clear_all(std::source_location where) override;
     std::size_t kv_prune(Instant before, std::source_location where) override;
@@ -149,6 +165,12 @@ class Engine final : public detail::Engine {
                             std::uint64_t id,
                             detail::StepKind kind,
                             history::Kind event);
+    void process_answer(std::optional<std::uint64_t> incarnation,
+                        std::uint64_t execution_id,
+                        std::uint64_t id,
+                        history::Kind event);
+    void process_cancel(const work::CancelInstance& item);
+    [[nodiscard]] const WorkItem* find_cancel(std::span<const WorkItem> messages) const noexcept;
     void second_start(const work::StartOrchestration& item);
     void pass_on(const WorkItem& item);
     void carry(detail::StepKind kind, std::string name, std::string data);
@@ -161,16 +183,42 @@ class Engine final : public detail::Engine {
                           const std::string* result,
                           const ErrorDetails* details);
     void arrive(detail::StepKind kind, const std::string& name, std::string data);
-    void answer(Mailboxes::Match match);
+    void arrive_carried(const history::OrchestrationStarted& started);
+    void answer(Mailboxes::Match match, std::uint64_t order = 0);
     void begin_code(std::string_view input);
 
     // steps.cpp
     [[nodiscard]] std::string refusal_of(const detail::StepRequest& request) const;
+    [[nodiscard]] std::uint64_t fire_at_ms(const detail::StepRequest& request) const noexcept;
     Decided decide_step(const detail::StepRequest& request, detail::Slot& slot);
     void dispatch(const detail::StepRequest& request, const detail::Slot& slot);
     void subscribe(detail::Slot& slot);
     void drop(detail::Slot& slot) noexcept;
     void drop_continuation(const detail::Slot& slot);
+    void
+    take_policy(const detail::StepRequest& request, const Decided& decided, detail::Slot& slot);
+    [[nodiscard]] bool refuses_compensation(const detail::StepRequest& request,
+                                            const CallOptions& options);
+
+    // kept_call.cpp
+    friend struct KeptCall;
+    [[nodiscard]] bool cancellation_waits() const noexcept;  // asked for, and not in effect yet
+    [[nodiscard]] bool cancellation_is_due() const noexcept; // nothing is left to wait for
+    [[nodiscard]] bool calls_under_way() const noexcept;     // that a cancellation waits for
+    void request_cancellation(const std::string& reason);
+    void drop_kept(KeptSlot& slot) noexcept;
+    void give_up_calls();  // that are under way and may be asked to stop
+    void drop_all_calls(); // whose result the code has not taken
+    void begin_undos();    // of calls that the code gave up, once they have ended
+    [[nodiscard]] bool undos_under_way() const noexcept;
+    void forget_calls() noexcept;
+    [[nodiscard]] Operation<std::string> watch(KeptCall& call);
+    [[nodiscard]] static Task<void> undo_call(Engine* engine, KeptCall* call);
+    [[nodiscard]] static Task<void> compensate(Engine* engine,
+                                               std::vector<Compensation> compensations);
+    [[nodiscard]] Operation<std::string>
+    call_undo(const Compensation& undo, std::string_view input, bool essential);
+    void note_undo_failure(const Compensation& undo, const Failure& failure);
 
     // state.cpp
     void read_unknown_kv(std::string what) const;
@@ -189,6 +237,7 @@ class Engine final : public detail::Engine {
                          const std::source_location& where);
     void record_dropped();
     void record_drop(const Dropped& dropped);
+    [[nodiscard]] bool was_cancelled(std::uint64_t child);
     void skip_recorded_patches();
     [[nodiscard]] std::string failed_before(const Decision& made);
     void report(NondeterminismReport report);
@@ -199,14 +248,14 @@ class Engine final : public detail::Engine {
     void give_up(std::string sentence);
 
     // ending.cpp
-    void conclude();
+    [[nodiscard]] bool conclude(); // false: undos are under way, the end must wait
     void fail_with(ErrorDetails details);
     void close_code(std::string_view reason);
-    void end_completed(std::string output);
+    void end_completed(std::string output, detail::Recode recode);
     void end_failed(ErrorDetails details);
-    void end_continued();
+    [[nodiscard]] bool end_continued();            // false: as of conclude()
     [[nodiscard]] bool continues() const noexcept; // somebody awaits continue_as_new
-    void end(history::Kind kind, TurnStatus status, std::string output);
+    void end(Decision last, TurnStatus status, std::string output);
     void hand_over(work::ContinueAsNew next);
     void count_unread();
     [[nodiscard]] ErrorDetails details_of(const std::exception_ptr& thrown) const;
@@ -218,12 +267,12 @@ class Engine final : public detail::Engine {
     std::shared_ptr<const OrchestrationHandler> handler_;
     std::string instance_;
     std::uint64_t execution_id_;
+    std::uint64_t incarnation_;
     Limits limits_;
 
     std::uint64_t last_event_id_ = 0;
     std::uint64_t now_ms_ = 0;
     std::uint64_t started_at_ms_ = 0;
-    std::uint64_t arrivals_ = 0;
     std::uint64_t uuids_ = 0;
     std::size_t live_slots_ = 0;
     bool started_ = false;

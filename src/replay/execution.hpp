@@ -37,7 +37,8 @@ struct ExecutionSetup {
     std::shared_ptr<const OrchestrationHandler> handler;
     std::string instance;
     std::uint64_t execution_id = 1;
-    KvSnapshot kv; // what earlier executions left
+    std::uint64_t incarnation = 0; // OrchestrationItem::incarnation; 0: unknown
+    KvSnapshot kv;                 // what earlier executions left
     Limits limits;
     bool kv_known = true; // false: a saved history does not tell what they left
 };
@@ -64,7 +65,8 @@ class Execution final {
     // One turn: each message becomes an event, the code runs to rest, its decisions follow, then
     // the next message. A new execution needs its StartOrchestration or ContinueAsNew among the
     // messages, wherever it stands. CancelInstance goes before everything else. Messages that mean
-    // nothing here (duplicates, other executions) are counted and leave no trace.
+    // nothing here (duplicates, other executions, another life of the id, a cancellation by a
+    // parent that this is no child of) are counted and leave no trace.
     [[nodiscard]] TurnResult run(std::span<const WorkItem> messages, Instant now);
 
     [[nodiscard]] const std::string& instance() const noexcept;

@@ -47,6 +47,7 @@ ErrorDetails to_details(const Failure& failure) {
     Application error{.kind = ApplicationKind::orchestration_failed,
                       .message = printable(failure.message),
                       .retryable = failure.retryable,
+                      .permanent = failure.retryable.permanent(),
                       .activity = printable(failure.activity)};
     if (failure.kind != failure_kind::orchestration_failed) { // which `kind` says already
         error.failure_kind = printable(failure.kind);

@@ -1,39 +1,27 @@
 #include <durable/group.hpp>
 
-#include <cstring>
-#include <source_location>
+#include <algorithm>
+#include <cstdint>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 namespace durable::detail {
 
-namespace {
-
-// Scheduled later but written earlier, in one function: the compiler went from right to left.
-// Operands that were named before may come in any order: that order is the program's own.
-bool evaluated_backwards(const Slot& first, const Slot& second) noexcept {
-    const auto& a = first.where;
-    const auto& b = second.where;
-    return first.event_id > second.event_id && std::strcmp(a.file_name(), b.file_name()) == 0 &&
-           std::strcmp(a.function_name(), b.function_name()) == 0 &&
-           std::tuple{a.line(), a.column()} < std::tuple{b.line(), b.column()};
-}
-
-} // namespace
-
 void GroupBase::consider(Source* operand) {
     const auto& source = checked_source(operand);
+    latest_ = std::max(latest_, source.order);
     if (!source.ready()) {
         ++pending_;
-    } else if (decides(source) && (decider_ == nullptr || source.order < decider_->order)) {
-        decider_ = operand; // among those complete already, the earlier in history wins
+    } else if (decides(source) && (complete_ == nullptr || source.order < complete_->order)) {
+        complete_ = operand; // among those complete already, the earlier in history wins
     }
 }
 
 bool GroupBase::decide_at_start() {
-    if (decider_ != nullptr || (pending_ == 0 && mode_ != GroupMode::first)) {
-        decide(decider_);
+    if (complete_ != nullptr || (pending_ == 0 && mode_ != GroupMode::first)) {
+        // It is complete since the operand that completed it was.
+        const bool keeps = RunQueue::current()->engine().keeps_message_order;
+        decide(complete_, !keeps ? 0 : complete_ != nullptr ? complete_->order : latest_);
         return true;
     }
     if (pending_ == 0) {
@@ -63,8 +51,14 @@ void GroupBase::begin_take() {
     }
 }
 
+// Operands that are made in place are made from left to right inside of braces. The ones that were
+// named before may come in any order: that order is the program's own. A step without an id was
+// refused: the turn ends with the reason.
 void GroupBase::check_order(const Slot*& last, const Slot* next) noexcept {
-    if (last != nullptr && next != nullptr && evaluated_backwards(*last, *next)) {
+    if (next == nullptr || next->moved || next->event_id == 0) {
+        return;
+    }
+    if (last != nullptr && last->event_id > next->event_id) {
         next->engine->wrong_order(*last, *next);
     }
     last = next;
@@ -75,9 +69,9 @@ void GroupBase::operand_ready(Waiter& self, Source& operand) noexcept {
     operand.set_waiter(nullptr);
     --group.pending_;
     if (group.decides(operand)) {
-        group.decide(&operand);
+        group.decide(&operand, 0);
     } else if (group.pending_ == 0) {
-        group.decide(nullptr);
+        group.decide(nullptr, 0);
     }
 }
 
@@ -94,13 +88,18 @@ bool GroupBase::decides(const Source& operand) const noexcept {
 }
 
 // Losers go at once, not when the result is taken: the group may be an operand of another one that
-// goes on waiting.
-void GroupBase::decide(Source* decider) noexcept {
-    decider_ = decider;
+// goes on waiting. With them may go the owner of the decider, or of this group.
+void GroupBase::decide(const Source* decider, std::uint64_t order) noexcept {
+    const bool fails = decider != nullptr && decider->failed && !decider->failure_is_value;
     if (decider != nullptr) {
-        cancel_all_but(decider);
+        const SourceRef self{this};
+        decider_ = place_of(*decider);
+        cancel_all_but(decider_);
+        if (self.get() == nullptr) {
+            return;
+        }
     }
-    make_ready(*this, decider != nullptr && decider->failed && !decider->failure_is_value);
+    make_ready(*this, fails, order);
 }
 
 } // namespace durable::detail

@@ -23,7 +23,7 @@
 namespace durable::replay {
 
 struct Message {
-    std::uint64_t sequence = 0; // of arrival in this execution
+    std::uint64_t sequence = 0; // of arrival, among everything that has become ready
     std::string data;
 };
 

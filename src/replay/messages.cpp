@@ -3,6 +3,7 @@
 #include "replay/end_execution.hpp"
 #include "replay/engine.hpp"
 #include "replay/failure.hpp"
+#include "replay/rules.hpp"
 #include "replay/slots.hpp"
 
 #include <durable/context.hpp>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace durable::replay {
 
@@ -32,6 +34,7 @@ std::string_view name_of(StepKind kind) noexcept {
     case StepKind::queue:
         return "queue wait";
     case StepKind::retry:
+    case StepKind::kept:
     case StepKind::never:
         break;
     }
@@ -42,6 +45,10 @@ std::string kind_mismatch(std::uint64_t id, StepKind expected, StepKind got) {
     return "completion kind mismatch for id=" + std::to_string(id) + ", expected '" +
            std::string{name_of(expected)} + "', got '" + std::string{name_of(got)} + "'";
 }
+
+// In OrchestrationStarted::carry_forward_order.
+constexpr char carried_of_queue = 'q';
+constexpr char carried_event = 'e';
 
 template <class... Cases>
 struct Match : Cases... {
@@ -75,16 +82,16 @@ void Engine::process(const WorkItem& item) {
                                    history::TimerFired{each.fire_at_ms});
             },
             [&](const work::SubOrchCompleted& each) {
-                process_completion(each.parent_execution_id,
-                                   each.parent_id,
-                                   StepKind::child,
-                                   history::SubOrchestrationCompleted{each.result});
+                process_answer(each.parent_incarnation,
+                               each.parent_execution_id,
+                               each.parent_id,
+                               history::SubOrchestrationCompleted{each.result});
             },
             [&](const work::SubOrchFailed& each) {
-                process_completion(each.parent_execution_id,
-                                   each.parent_id,
-                                   StepKind::child,
-                                   history::SubOrchestrationFailed{each.details});
+                process_answer(each.parent_incarnation,
+                               each.parent_execution_id,
+                               each.parent_id,
+                               history::SubOrchestrationFailed{each.details});
             },
             [&](const work::ExternalRaised& each) {
                 append_message(history::ExternalEvent{each.name, each.data}, std::nullopt);
@@ -92,14 +99,7 @@ void Engine::process(const WorkItem& item) {
             [&](const work::QueueMessage& each) {
                 append_message(history::QueueEventDelivered{each.name, each.data}, std::nullopt);
             },
-            [&](const work::CancelInstance& each) {
-                if (rare_ && rare_->failure) {
-                    ignore("the orchestration is ending already");
-                } else {
-                    append_message(history::OrchestrationCancelRequested{each.reason},
-                                   std::nullopt);
-                }
-            },
+            [&](const work::CancelInstance& each) { process_cancel(each); },
         },
         item);
     settle();
@@ -120,9 +120,7 @@ void Engine::process_completion(std::uint64_t execution_id,
         if (id <= last_event_id_) {
             ignore("a second answer to step " + std::to_string(id));
         } else {
-            const auto* const what = kind == StepKind::timer   ? "timer"
-                                     : kind == StepKind::child ? "sub-orchestration"
-                                                               : "completion";
+            const auto* const what = kind == StepKind::timer ? "timer" : "completion";
             report_unmatched("no matching schedule for " + std::string{what} +
                              " id=" + std::to_string(id));
         }
@@ -140,14 +138,53 @@ void Engine::process_completion(std::uint64_t execution_id,
     append_message(std::move(event), id);
 }
 
-void Engine::second_start(const work::StartOrchestration& item) {
-    history::OrchestrationStarted existing;
-    if (parent_) {
-        existing.parent_instance = parent_->instance;
-        existing.parent_id = parent_->id;
-        existing.parent_execution_id = parent_->execution_id;
+// The answer of a child. Children outlive the deletion of their parent, so that an answer may be
+// for a former life of this id. Without incarnations (older writers) it may then meet a step of
+// another kind, or none: that says nothing about this code, and never parks it.
+void Engine::process_answer(std::optional<std::uint64_t> incarnation,
+                            std::uint64_t execution_id,
+                            std::uint64_t id,
+                            history::Kind event) {
+    if (!same_life(incarnation.value_or(0), incarnation_)) {
+        ignore("the answer of a child that another instance of this id called");
+        return;
     }
-    if (auto answer = answer_to_second_start(item, existing)) {
+    const auto* const entry = execution_id == execution_id_ ? steps_.find(id) : nullptr;
+    const bool never_made =
+        execution_id == execution_id_ && entry == nullptr && id > last_event_id_;
+    if (never_made || (entry != nullptr && entry->kind != StepKind::child)) {
+        remark(LogLevel::warn,
+               "the answer of a child was ignored: step " + std::to_string(id) +
+                   " of this execution calls none");
+        ++turn_->result.counters.ignored;
+        return;
+    }
+    process_completion(execution_id, id, StepKind::child, std::move(event));
+}
+
+// The cancellation that a turn begins with; nullptr: none concerns this instance.
+const WorkItem* Engine::find_cancel(std::span<const WorkItem> messages) const noexcept {
+    const auto found = std::ranges::find_if(messages, [this](const WorkItem& item) {
+        const auto* const cancel = std::get_if<work::CancelInstance>(&item);
+        return cancel != nullptr && concerns(*cancel, parent_.get(), incarnation_);
+    });
+    return found == messages.end() ? nullptr : &*found;
+}
+
+void Engine::process_cancel(const work::CancelInstance& item) {
+    if (!concerns(item, parent_.get(), incarnation_)) {
+        ignore(item.parent_instance
+                   ? "a cancellation by " + *item.parent_instance + ", which called another child"
+                   : "a cancellation of another instance of this id");
+    } else if (rare_ && rare_->failure) {
+        ignore("the orchestration is ending already");
+    } else {
+        append_message(history::OrchestrationCancelRequested{item.reason}, std::nullopt);
+    }
+}
+
+void Engine::second_start(const work::StartOrchestration& item) {
+    if (auto answer = answer_to_second_start(item, parent_.get())) {
         turn_->result.commit.orchestrator_items.push_back(*std::move(answer));
     }
     if (!item.parent_instance) { // of a client or detached: nobody is told but the operator
@@ -183,6 +220,7 @@ void Engine::carry(StepKind kind, std::string name, std::string data) {
     auto& messages =
         kind == StepKind::event ? *next.carry_forward_raised : next.carry_forward_events;
     messages.push_back({.name = std::move(name), .data = std::move(data)});
+    next.carry_forward_order += kind == StepKind::event ? carried_event : carried_of_queue;
     ++turn_->result.counters.carried;
 }
 
@@ -205,7 +243,7 @@ void Engine::apply(const HistoryEvent& event) {
                    [&](const history::OrchestrationStarted& each) { apply_start(event, each); },
                    [&](const history::OrchestrationCancelRequested& each) {
                        if (!rare_ || !rare_->failure) {
-                           fail_with(cancelled(each.reason));
+                           request_cancellation(each.reason);
                        }
                    },
                    [&](const history::ActivityCompleted& each) {
@@ -241,26 +279,46 @@ void Engine::apply_start(const HistoryEvent& event, const history::Orchestration
     }
     started_ = true;
     started_at_ms_ = event.timestamp_ms;
-    if (started.parent_instance && started.parent_id) {
-        parent_ = std::make_unique<ParentLink>(
-            ParentLink{.instance = *started.parent_instance,
-                       .id = *started.parent_id,
-                       .execution_id = started.parent_execution_id.value_or(1)});
+    if (auto link = parent_link(started)) {
+        parent_ = std::make_unique<ParentLink>(*std::move(link));
     }
     if (started.initial_custom_status) {
         status_ = std::make_unique<std::string>(*started.initial_custom_status);
     }
-    if (started.carry_forward_events) {
-        for (const auto& carried : *started.carry_forward_events) {
-            arrive(StepKind::queue, carried.name, carried.data);
-        }
-    }
-    if (started.carry_forward_raised) {
-        for (const auto& carried : *started.carry_forward_raised) {
-            arrive(StepKind::event, carried.name, carried.data);
-        }
-    }
+    keeps_message_order = started.rules.value_or(0) >= message_order_rule;
+    arrive_carried(started);
     begin_code(started.input);
+}
+
+// Oldest first. Where their order is not recorded (all of one kind, or carried by an older engine)
+// messages of queues come before events.
+void Engine::arrive_carried(const history::OrchestrationStarted& started) {
+    const std::vector<CarriedMessage> none;
+    const auto& queued = started.carry_forward_events ? *started.carry_forward_events : none;
+    const auto& raised = started.carry_forward_raised ? *started.carry_forward_raised : none;
+    auto next_queued = queued.begin();
+    auto next_raised = raised.begin();
+    const auto take_queued = [&] {
+        arrive(StepKind::queue, next_queued->name, next_queued->data);
+        ++next_queued;
+    };
+    const auto take_raised = [&] {
+        arrive(StepKind::event, next_raised->name, next_raised->data);
+        ++next_raised;
+    };
+    for (const char kind : started.carry_forward_order) {
+        if (kind == carried_of_queue && next_queued != queued.end()) {
+            take_queued();
+        } else if (kind == carried_event && next_raised != raised.end()) {
+            take_raised();
+        }
+    }
+    while (next_queued != queued.end()) {
+        take_queued();
+    }
+    while (next_raised != raised.end()) {
+        take_raised();
+    }
 }
 
 void Engine::begin_code(std::string_view input) {
@@ -306,11 +364,11 @@ void Engine::arrive(StepKind kind, const std::string& name, std::string data) {
     if (!mailboxes_) {
         mailboxes_ = std::make_unique<Mailboxes>();
     }
-    answer(mailboxes_->deliver(kind, name, {.sequence = ++arrivals_, .data = std::move(data)}));
+    answer(mailboxes_->deliver(kind, name, {.sequence = ++last_order, .data = std::move(data)}));
 }
 
 // Gives a message to the wait that was found for it.
-void Engine::answer(Mailboxes::Match match) {
+void Engine::answer(Mailboxes::Match match, std::uint64_t order) {
     if (match.wait == nullptr) {
         return;
     }
@@ -318,7 +376,7 @@ void Engine::answer(Mailboxes::Match match) {
     steps_.close(*steps_.find(wait.event_id));
     wait.sequence = match.message.sequence;
     wait.text = std::move(match.message.data);
-    make_ready(wait, false);
+    make_ready(wait, false, order);
 }
 
 } // namespace durable::replay

@@ -28,6 +28,7 @@ history::Kind cancellation(StepKind kind, std::string reason) {
         return history::QueueSubscriptionCancelled{std::move(reason)};
     case StepKind::activity:
     case StepKind::retry:
+    case StepKind::kept:
     case StepKind::never:
         break;
     }
@@ -154,9 +155,14 @@ void Engine::record_dropped() {
     auto dropped = std::exchange(turn_->dropped, {});
     std::ranges::sort(dropped, {}, &Dropped::id);
     for (const auto& each : dropped) {
-        record_drop(each);
+        if (!each.abandoned || was_cancelled(each.id)) {
+            record_drop(each);
+        }
     }
     // A message that was given to a dropped wait, but not looked at, goes back to where it was.
+    if (keeps_message_order) {
+        std::ranges::sort(dropped, {}, &Dropped::sequence);
+    }
     for (auto& each : dropped) {
         if (each.has_message) {
             answer(mailboxes_->deliver(
@@ -165,12 +171,24 @@ void Engine::record_dropped() {
     }
 }
 
+// A child that today's code abandons, where history says that it was cancelled: history counts.
+bool Engine::was_cancelled(std::uint64_t child) {
+    if (!replaying_) {
+        return false;
+    }
+    skip_recorded_patches();
+    const auto& turn = *turn_;
+    const auto* const next = turn.next < turn.recorded.size() ? &turn.recorded[turn.next] : nullptr;
+    return next != nullptr && next->source_event_id == child &&
+           std::holds_alternative<history::SubOrchestrationCancelRequested>(next->kind);
+}
+
 void Engine::record_drop(const Dropped& dropped) {
     const auto decided = decide(
         {.kind = cancellation(dropped.kind, std::string{turn_->drop_reason}), .source = dropped.id},
         dropped.where,
         {});
-    if (decided.id == 0 || replaying_) {
+    if (decided.id == 0 || replaying_ || dropped.held) {
         return;
     }
     auto& result = turn_->result;
@@ -184,8 +202,12 @@ void Engine::record_drop(const Dropped& dropped) {
     } else if (dropped.kind == StepKind::timer) {
         result.commit.cancelled_timers.push_back(dropped.id);
     } else if (dropped.kind == StepKind::child) {
-        result.commit.orchestrator_items.emplace_back(work::CancelInstance{
-            .instance = dropped.child, .reason = reason_for_child(turn_->drop_reason)});
+        result.commit.orchestrator_items.emplace_back(
+            work::CancelInstance{.instance = dropped.child,
+                                 .reason = reason_for_child(turn_->drop_reason),
+                                 .parent_instance = instance_,
+                                 .parent_execution_id = execution_id_,
+                                 .parent_id = dropped.id});
     }
 }
 

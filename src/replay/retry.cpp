@@ -53,11 +53,28 @@ Operation<std::string> attempt(const RetryPlan& plan, int number) {
         plan.engine->schedule({.kind = detail::StepKind::activity,
                                .name = plan.name,
                                .input = plan.input,
+                               .recode = plan.recode,
                                .tag = plan.tag,
                                .session = plan.session,
                                .call_id = plan.call_id,
                                .attempt = static_cast<std::uint32_t>(number),
+                               .waits = plan.waits,
+                               .undo = plan.undo,
+                               .essential = plan.essential,
+                               .unanswered = plan.unanswered,
                                .where = plan.where})};
+}
+
+// A pause or a limit: goes on as long as the attempts do.
+Operation<void> timer(detail::Engine& engine,
+                      Duration duration,
+                      bool essential,
+                      const std::source_location& where) {
+    return Operation<void>{engine.schedule({.kind = detail::StepKind::timer,
+                                            .fire_at = add_saturating(engine.now(), duration),
+                                            .from_now = true,
+                                            .essential = essential,
+                                            .where = where})};
 }
 
 std::string not_positive(std::string_view field, Duration value) {
@@ -83,6 +100,12 @@ detail::Within<Operation<std::string>::AsResult> within(Operation<std::string> c
 
 } // namespace
 
+bool is_plain(const CallOptions& options) noexcept {
+    const auto& retry = options.retry;
+    return retry.max_attempts == 1 && options.timeout == no_timeout &&
+           options.total_timeout == no_timeout && retry_problem(options).empty();
+}
+
 std::string retry_problem(const CallOptions& options) {
     const auto& retry = options.retry;
     if (retry.max_attempts < 1) {
@@ -101,6 +124,13 @@ std::string retry_problem(const CallOptions& options) {
     }
     if (retry.max_delay < Duration::zero()) {
         return negative("retry.max_delay", retry.max_delay);
+    }
+    if (retry.only_retryable && retry.retry_permanent) {
+        return "retry.only_retryable and retry.retry_permanent contradict each other";
+    }
+    if (options.on_cancel > CancelPolicy::wait) {
+        return "on_cancel is none of its values: " +
+               std::to_string(static_cast<unsigned>(options.on_cancel));
     }
     if (options.timeout <= Duration::zero()) {
         return not_positive("timeout", options.timeout);
@@ -132,20 +162,20 @@ Task<Outcome<std::string>> attempts(Context ctx,
             outcome = co_await plain_call;
         }
         const bool again = !outcome && number < plan.retry.max_attempts &&
-                           (!plan.retry.only_retryable || outcome.error().retryable);
+                           plan.retry.retries(outcome.error().retryable);
         if (!again) {
             co_return outcome;
         }
         ctx.log(LogLevel::warn, retry_remark(plan, number, outcome.error()), plan.where);
         const auto pause = plan.retry.delay_after(number);
         if (pause > Duration::zero()) {
-            auto timer = ctx.sleep(pause, plan.where);
-            co_await timer;
+            auto waited = timer(*plan.engine, pause, plan.essential, plan.where);
+            co_await waited;
         }
         call = attempt(plan, number + 1);
         limit.reset();
         if (plan.timeout != no_timeout) {
-            limit.emplace(ctx.sleep(plan.timeout, plan.where));
+            limit.emplace(timer(*plan.engine, plan.timeout, plan.essential, plan.where));
         }
     }
 }
@@ -187,22 +217,27 @@ detail::Slot* Engine::schedule_retrying(const detail::StepRequest& request,
     const Context ctx{*this};
     auto* const first_slot = schedule(request);
     Operation<std::string> first{first_slot};
-    const auto first_step = first_slot->event_id;
     std::optional<Operation<void>> limit;
     if (options.timeout != no_timeout) {
-        limit.emplace(ctx.sleep(options.timeout, request.where));
+        limit.emplace(timer(*this, options.timeout, first_slot->essential, request.where));
     }
     std::optional<Operation<void>> total;
     if (options.total_timeout != no_timeout) {
-        total.emplace(ctx.sleep(options.total_timeout, request.where));
+        total.emplace(timer(*this, options.total_timeout, first_slot->essential, request.where));
     }
     auto loop = attempts(
-        ctx, RetryPlan{*this, request, options, first_step}, std::move(first), std::move(limit));
+        ctx, RetryPlan{*this, request, options, *first_slot}, std::move(first), std::move(limit));
     if (total) {
         loop = limited(std::move(loop), *std::move(total), std::string{request.name});
     }
+    // Nested too deep, it throws: only what exists is counted.
+    auto* const slot = new RetrySlot{*this, first_slot->event_id, std::move(loop), request.where};
     ++live_slots_;
-    return new RetrySlot{*this, first_step, std::move(loop), request.where};
+    slot->waits = first_slot->waits;
+    slot->undone = first_slot->undone;
+    slot->held = first_slot->held;
+    slot->text = first_slot->text; // the input, where it is undone
+    return slot;
 }
 
 } // namespace durable::replay

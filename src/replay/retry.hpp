@@ -24,27 +24,40 @@ class RetryPlan {
     RetryPlan(detail::Engine& owner,
               const detail::StepRequest& request,
               const CallOptions& options,
-              std::uint64_t first_step)
+              const detail::Slot& first)
         : engine{&owner},
-          call_id{first_step},
+          call_id{first.event_id},
           name{request.name},
           input{request.input},
+          recode{request.recode},
           tag{request.tag},
           session{request.session},
           retry{options.retry},
           timeout{options.timeout},
+          waits{first.waits},
+          essential{first.essential},
+          unanswered{first.unanswered},
+          undo{first.undone ? request.undo : std::string_view{}},
           where{request.where} {}
 
     detail::Engine* engine;
     std::uint64_t call_id; // the step of the first attempt: what all of them have in common
     std::string name;
     std::string input;
+    detail::Recode recode;
     std::string tag;
     std::string session;
     RetryPolicy retry;
     Duration timeout;
+    bool waits; // these as in StepRequest, as the first attempt recorded them
+    bool essential;
+    bool* unanswered;
+    std::string undo;
     std::source_location where;
 };
+
+// Neither retries nor limits, and nothing wrong with them: see retry_problem().
+[[nodiscard]] bool is_plain(const CallOptions& options) noexcept;
 
 // What is wrong with the options of a call, naming the field; empty when nothing is.
 [[nodiscard]] std::string retry_problem(const CallOptions& options);

@@ -35,8 +35,8 @@ struct RetrySlot : detail::Slot, detail::Waiter {
           Waiter{&finished},
           loop{std::move(attempts)} {
         event_id = first_step;
+        loop.start(); // may throw: nobody waits yet
         loop.source()->set_waiter(this);
-        loop.start();
     }
     RetrySlot(const RetrySlot&) = delete;
     RetrySlot& operator=(const RetrySlot&) = delete;
@@ -50,6 +50,21 @@ struct RetrySlot : detail::Slot, detail::Waiter {
 
  private:
     static void finished(Waiter& self, detail::Source&) noexcept;
+};
+
+struct KeptCall;
+
+// The operation of a KeptCall: of the code that made it, or of the compensation that waits for it.
+struct KeptSlot : detail::Slot {
+    KeptSlot(detail::Engine& owner,
+             KeptCall& of,
+             std::uint64_t step,
+             std::source_location location);
+    KeptSlot(const KeptSlot&) = delete;
+    KeptSlot& operator=(const KeptSlot&) = delete;
+    ~KeptSlot();
+
+    KeptCall* call; // nullptr: gone
 };
 
 // Destroys a slot as what it is.

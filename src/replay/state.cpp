@@ -75,25 +75,30 @@ std::string Engine::kv_refusal(std::string_view key, std::string_view value) con
                : "KV key '" + printable(key) + "': key and value must be UTF-8 text";
 }
 
-void Engine::kv_set(std::string_view key, std::string value, std::source_location where) {
-    const auto decided = decide(history::KeyValueSet{.key = std::string{key},
-                                                     .value = value,
-                                                     .last_updated_at_ms = now_ms_},
+void Engine::kv_set(std::string_view key,
+                    std::string value,
+                    detail::Recode recode,
+                    std::source_location where) {
+    const auto decided = decide({.kind = history::KeyValueSet{.key = std::string{key},
+                                                              .value = value,
+                                                              .last_updated_at_ms = now_ms_},
+                                 .recode = recode},
                                 where,
                                 kv_refusal(key, value));
     if (decided.id == 0) {
         return;
     }
-    // The recorded time counts, so that prune() decides the same on every replay (T-10).
-    const auto time =
-        decided.recorded == nullptr
-            ? now_ms_
-            : std::get<history::KeyValueSet>(decided.recorded->kind).last_updated_at_ms;
+    KvEntry entry{.value = std::move(value), .last_updated_at_ms = now_ms_};
+    if (decided.recorded != nullptr) {
+        // The recorded time counts, so that prune() decides the same on every replay (T-10), and
+        // the recorded text: it is what the store has, and what all() answered.
+        const auto& recorded = std::get<history::KeyValueSet>(decided.recorded->kind);
+        entry = {.value = recorded.value, .last_updated_at_ms = recorded.last_updated_at_ms};
+    }
     if (!kv_) {
         kv_ = std::make_unique<KvSnapshot>();
     }
-    kv_->insert_or_assign(std::string{key},
-                          KvEntry{.value = std::move(value), .last_updated_at_ms = time});
+    kv_->insert_or_assign(std::string{key}, std::move(entry));
 }
 
 void Engine::kv_clear(std::string_view key, std::source_location where) {

@@ -110,8 +110,8 @@ void destroy_nested(PromiseBase& coroutine) noexcept {
     }
 }
 
-void make_ready(Source& source, bool failed) noexcept {
-    source.order = ++RunQueue::current()->engine().last_order;
+void make_ready(Source& source, bool failed, std::uint64_t order) noexcept {
+    source.order = order != 0 ? order : ++RunQueue::current()->engine().last_order;
     source.failed = failed;
     if (auto* const waiter = source.waiter) {
         waiter->on_ready(*waiter, source);

@@ -9,6 +9,7 @@
 
 #include <durable/contract.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -26,6 +27,8 @@ constexpr std::string_view kv_read_activity = "__duroxide_syscall:get_kv_value";
 
 constexpr std::string_view child_prefix = "sub::";
 
+constexpr std::string_view policy_wait = "wait"; // of ActivityScheduled
+
 std::optional<std::string> unless_empty(std::string_view text) {
     return text.empty() ? std::nullopt : std::optional{std::string{text}};
 }
@@ -34,6 +37,11 @@ std::optional<std::string> unless_empty(std::string_view text) {
 template <class Number>
 std::optional<Number> unless_first(const StepRequest& request, Number number) {
     return request.call_id == 0 ? std::nullopt : std::optional{number};
+}
+
+std::string policy_text(const StepRequest& request) {
+    return request.child_policy == ChildPolicy::abandon ? std::string{abandon_child}
+                                                        : std::string{};
 }
 
 std::unique_ptr<Slot> make_slot(Engine& engine, const StepRequest& request) {
@@ -59,6 +67,9 @@ void destroy(Slot* slot) noexcept {
     case StepKind::retry:
         delete static_cast<RetrySlot*>(slot);
         return;
+    case StepKind::kept:
+        delete static_cast<KeptSlot*>(slot);
+        return;
     case StepKind::activity:
     case StepKind::child:
     case StepKind::timer:
@@ -80,19 +91,26 @@ Slot* Engine::schedule(const StepRequest& request) {
         return slot.release();
     }
     slot->event_id = decided.id;
-    slot->child_policy = request.child_policy;
+    slot->held = cancellation_waits() && !request.essential;
+    slot->essential = request.essential;
+    slot->unanswered = request.unanswered;
+    if (slot->kind == StepKind::activity) {
+        take_policy(request, decided, *slot);
+    }
     if (!steps_.add(decided.id, slot->kind, slot.get())) {
         report_corrupt(decided.id, "corrupted history: two steps with the same id");
         return slot.release();
     }
-    if (!replaying_) {
+    if (!replaying_ && !slot->held) {
         dispatch(request, *slot);
     }
     if (slot->kind == StepKind::event || slot->kind == StepKind::queue) {
         if (!mailboxes_) {
             mailboxes_ = std::make_unique<Mailboxes>();
         }
-        answer(mailboxes_->subscribe(static_cast<WaitSlot&>(*slot)));
+        auto match = mailboxes_->subscribe(static_cast<WaitSlot&>(*slot));
+        const auto order = keeps_message_order ? match.message.sequence : 0;
+        answer(std::move(match), order);
     }
     return slot.release();
 }
@@ -141,19 +159,32 @@ std::string Engine::refusal_of(const StepRequest& request) const {
     return problem.empty() ? problem : "'" + std::string{request.name} + "': " + problem;
 }
 
+// A span of time counts from the turn's own clock: after a jump ahead that was put right, now()
+// stands still, and a timer that counted from it would take as long as the jump.
+std::uint64_t Engine::fire_at_ms(const StepRequest& request) const noexcept {
+    const auto moment = to_epoch_ms(request.fire_at);
+    const bool for_ever = request.fire_at == Instant::max();
+    return request.from_now && !for_ever ? moment - std::min(moment, turn_->ahead_ms) : moment;
+}
+
 Engine::Decided Engine::decide_step(const StepRequest& request, Slot& slot) {
     const auto name = std::string{request.name};
     auto refusal = refusal_of(request);
     switch (request.kind) {
     case StepKind::activity:
-        return decide(history::ActivityScheduled{.name = name,
-                                                 .input = std::string{request.input},
-                                                 .session_id = unless_empty(request.session),
-                                                 .tag = unless_empty(request.tag)},
-                      request.where,
-                      std::move(refusal));
+        return decide(
+            {.kind = history::ActivityScheduled{.name = name,
+                                                .input = std::string{request.input},
+                                                .session_id = unless_empty(request.session),
+                                                .tag = unless_empty(request.tag),
+                                                .on_cancel =
+                                                    unless_empty(request.waits ? policy_wait : ""),
+                                                .undo = unless_empty(request.undo)},
+             .recode = request.recode},
+            request.where,
+            std::move(refusal));
     case StepKind::timer:
-        return decide(history::TimerCreated{.fire_at_ms = to_epoch_ms(request.fire_at)},
+        return decide(history::TimerCreated{.fire_at_ms = fire_at_ms(request)},
                       request.where,
                       std::move(refusal));
     case StepKind::event:
@@ -167,21 +198,46 @@ Engine::Decided Engine::decide_step(const StepRequest& request, Slot& slot) {
                  std::to_string(last_event_id_ + 1);
         }
         const auto decided = decide(
-            history::SubOrchestrationScheduled{
-                .name = name, .instance = id, .input = std::string{request.input}},
+            {.kind = history::SubOrchestrationScheduled{.name = name,
+                                                        .instance = id,
+                                                        .input = std::string{request.input},
+                                                        .when_dropped = policy_text(request)},
+             .recode = request.recode},
             request.where,
             std::move(refusal));
+        slot.child_policy = request.child_policy;
         if (decided.recorded != nullptr) {
-            id = std::get<history::SubOrchestrationScheduled>(decided.recorded->kind).instance;
+            const auto& recorded =
+                std::get<history::SubOrchestrationScheduled>(decided.recorded->kind);
+            id = recorded.instance;
+            if (recorded.when_dropped == abandon_child) { // it was promised to go on
+                slot.child_policy = ChildPolicy::abandon;
+            }
         }
         slot.text = child_instance(instance_, id);
         return decided;
     }
     case StepKind::retry:
+    case StepKind::kept:
     case StepKind::never:
         break;
     }
     return {};
+}
+
+// What was recorded counts: options may change while instances run. An undo that the code no longer
+// has cannot be run.
+void Engine::take_policy(const StepRequest& request, const Decided& decided, Slot& slot) {
+    slot.waits = request.waits;
+    slot.undone = !request.undo.empty();
+    slot.text = slot.undone ? request.input : std::string_view{};
+    if (decided.recorded != nullptr) {
+        const auto& recorded = std::get<history::ActivityScheduled>(decided.recorded->kind);
+        slot.waits = recorded.on_cancel == policy_wait;
+        slot.undone = slot.undone && recorded.undo.has_value();
+        slot.essential = slot.essential && slot.waits;
+        slot.text = slot.undone ? recorded.input : std::string{};
+    }
 }
 
 // A new step becomes work for somebody.
@@ -209,7 +265,7 @@ void Engine::dispatch(const StepRequest& request, const Slot& slot) {
             work::TimerFired{.instance = instance_,
                              .execution_id = execution_id_,
                              .id = slot.event_id,
-                             .fire_at_ms = to_epoch_ms(request.fire_at)});
+                             .fire_at_ms = fire_at_ms(request)});
     } else if (request.kind == StepKind::child) {
         result.commit.orchestrator_items.emplace_back(
             work::StartOrchestration{.instance = slot.text,
@@ -233,15 +289,17 @@ std::string Engine::start_detached(const StepRequest& request) {
         id = instance_ + "::detached::" + std::to_string(execution_id_) + "_" +
              std::to_string(last_event_id_ + 1);
     }
-    const auto decided = decide(history::OrchestrationChained{.name = std::string{request.name},
-                                                              .instance = id,
-                                                              .input = std::string{request.input}},
-                                request.where,
-                                refusal_of(request));
+    const auto decided =
+        decide({.kind = history::OrchestrationChained{.name = std::string{request.name},
+                                                      .instance = id,
+                                                      .input = std::string{request.input}},
+                .recode = request.recode},
+               request.where,
+               refusal_of(request));
     if (decided.recorded != nullptr) {
         return std::get<history::OrchestrationChained>(decided.recorded->kind).instance;
     }
-    if (decided.id != 0) {
+    if (decided.id != 0 && !cancellation_waits()) {
         turn_->result.commit.orchestrator_items.emplace_back(
             work::StartOrchestration{.instance = id,
                                      .orchestration = std::string{request.name},
@@ -272,6 +330,7 @@ Slot* Engine::continue_as_new(const StepRequest& request) {
         return slot.release();
     }
     rare().continuation = ContinueRequest{.input = std::string{request.input},
+                                          .recode = request.recode,
                                           .version = unless_empty(request.version),
                                           .where = request.where,
                                           .slot = slot.get()};
@@ -291,21 +350,28 @@ void Engine::drop_continuation(const Slot& slot) {
     }
 }
 
-void Engine::compensate_with(const StepRequest& request, const CallOptions& options) {
-    if (spoiled()) {
-        return;
-    }
-    // Now rather than at the end, when it is needed.
+// Now rather than at the end, when it is needed.
+bool Engine::refuses_compensation(const StepRequest& request, const CallOptions& options) {
     auto refusal = refusal_of(request);
     if (refusal.empty()) {
         refusal = retry_problem(options);
     }
     if (!refusal.empty()) {
         give_up("compensation '" + printable(request.name) + "': " + refusal);
+    }
+    return !refusal.empty();
+}
+
+void Engine::compensate_with(const StepRequest& request, const CallOptions& options) {
+    if (spoiled()) {
+        return;
+    }
+    if (refuses_compensation(request, options)) {
         return;
     }
     rare().compensations.push_back({.name = std::string{request.name},
                                     .input = std::string{request.input},
+                                    .recode = request.recode,
                                     .options = options,
                                     .where = request.where});
 }
@@ -350,11 +416,18 @@ void Engine::drop(Slot& slot) noexcept {
         drop_continuation(slot);
         return;
     }
+    if (slot.kind == StepKind::kept) {
+        drop_kept(static_cast<KeptSlot&>(slot));
+        return;
+    }
     if (slot.event_id == 0 || slot.kind == StepKind::retry ||
         (slot.ready() && (!is_wait || slot.taken))) {
         return;
     }
-    Dropped dropped{.id = slot.event_id, .kind = slot.kind, .where = slot.where};
+    Dropped dropped{.id = slot.event_id, .kind = slot.kind, .where = slot.where, .held = slot.held};
+    if (slot.unanswered != nullptr) {
+        *slot.unanswered = true;
+    }
     if (is_wait) {
         auto& wait = static_cast<WaitSlot&>(slot);
         if (slot.ready()) {
@@ -367,6 +440,7 @@ void Engine::drop(Slot& slot) noexcept {
         dropped.name = std::move(wait.name);
     } else if (slot.kind == StepKind::child) {
         dropped.child = std::move(slot.text);
+        dropped.abandoned = slot.child_policy == ChildPolicy::abandon;
     }
     if (auto* const entry = steps_.find(slot.event_id)) {
         if (is_wait) {
@@ -375,9 +449,7 @@ void Engine::drop(Slot& slot) noexcept {
             entry->slot = nullptr; // its answer may still come
         }
     }
-    if (slot.kind != StepKind::child || slot.child_policy == ChildPolicy::cancel) {
-        turn_->dropped.push_back(std::move(dropped));
-    }
+    turn_->dropped.push_back(std::move(dropped));
 }
 
 } // namespace durable::replay

@@ -34,6 +34,8 @@ std::uint64_t hash(const UuidSeed& seed, std::uint64_t salt) noexcept {
     return mix(state);
 }
 
+} // namespace
+
 std::string json_string(std::string_view text) {
     std::string out;
     wire::JsonWriter writer{out};
@@ -41,8 +43,6 @@ std::string json_string(std::string_view text) {
     static_cast<void>(writer.finish("json_string")); // the caller has checked that it is UTF-8
     return out;
 }
-
-} // namespace
 
 std::string location_text(const std::source_location& where) {
     const std::string_view path{where.file_name()};

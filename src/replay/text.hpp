@@ -30,6 +30,9 @@ struct UuidSeed {
 };
 [[nodiscard]] std::string derived_uuid(const UuidSeed& seed);
 
+// In quotes, escaped. The caller has checked that the text is UTF-8.
+[[nodiscard]] std::string json_string(std::string_view text);
+
 // {"instance_id":"...","key":"..."}
 [[nodiscard]] std::string kv_read_input(std::string_view instance, std::string_view key);
 

@@ -27,7 +27,9 @@ struct Dropped {
     std::uint64_t id = 0;
     detail::StepKind kind = detail::StepKind::never;
     std::source_location where;
+    bool held = false;          // it was never begun
     std::string child;          // of a child: its instance
+    bool abandoned = false;     // of a child: it goes on
     std::string name;           // of a wait: what for
     bool has_message = false;   // of a wait: it was answered, but nobody looked
     std::uint64_t sequence = 0; // of that message
@@ -40,6 +42,9 @@ struct Turn {
     // Replay: the recorded events and the next one to look at.
     std::span<const HistoryEvent> recorded;
     std::size_t next = 0;
+
+    // How far now() is ahead of the clock, which was set back: now() never goes back.
+    std::uint64_t ahead_ms = 0;
 
     detail::RunQueue queue;
     TurnResult result;

@@ -1,3 +1,4 @@
+#include "model/ids.hpp"
 #include "runtime/pause.hpp"
 
 #include <durable/activity_context.hpp>
@@ -22,8 +23,8 @@ ActivityContext::ActivityContext(ActivityInfo info, Services services)
 ActivityContext::~ActivityContext() = default;
 
 std::string ActivityContext::idempotency_key() const {
-    return info_.instance + '/' + std::to_string(info_.execution_id) + '/' +
-           std::to_string(info_.call_id != 0 ? info_.call_id : info_.id);
+    return durable::idempotency_key(
+        info_.instance, info_.execution_id, info_.call_id != 0 ? info_.call_id : info_.id);
 }
 
 bool ActivityContext::sleep(Timespan duration) const {

@@ -55,6 +55,7 @@ ErrorDetails as_details(const Failure& failure, const work::ActivityExecute& ite
     details::Application application{.kind = details::ApplicationKind::activity_failed,
                                      .message = utf8::printable(failure.message),
                                      .retryable = failure.retryable,
+                                     .permanent = failure.retryable.permanent(),
                                      .activity = item.name};
     if (failure.kind != failure_kind::activity_failed) {
         application.failure_kind = utf8::printable(failure.kind);
@@ -86,6 +87,12 @@ ActivityInfo info_of(const WorkLease& lease, const std::string& worker_id) {
             .session = item.session_id,
             .tag = item.tag,
             .call_id = item.call_id.value_or(item.id)};
+}
+
+ActivityId call_of(const work::ActivityExecute& item) {
+    return {.instance = item.instance,
+            .execution_id = item.execution_id,
+            .activity_id = item.call_id.value_or(item.id)};
 }
 
 } // namespace
@@ -168,17 +175,20 @@ Ran ActivityDispatcher::run(WorkLease lease) {
     return ran;
 }
 
-void ActivityDispatcher::run_short() {
+std::optional<Ran> ActivityDispatcher::run_short() {
     std::optional<WorkLease> lease;
     static_cast<void>(fetch(Duration::zero(), {}, lease)); // an error will meet the next fetch, too
     if (!lease) {
-        return;
+        return std::nullopt;
     }
-    if (node_.registry.is_short(lease->item.name)) {
-        run(*std::move(lease));
-    } else {
-        give_back(*lease, std::nullopt, true);
+    // One that has to wait for the last attempt of its call does so on a thread for activities.
+    const bool waits =
+        node_.options.attempts_wait_for_each_other && node_.activities.runs(call_of(lease->item));
+    if (node_.registry.is_short(lease->item.name) && !waits) {
+        return run(*std::move(lease));
     }
+    give_back(*lease, std::nullopt, true);
+    return std::nullopt;
 }
 
 Ran ActivityDispatcher::run_in_session(const WorkLease& lease, const ActivityHandler& handler) {
@@ -186,12 +196,19 @@ Ran ActivityDispatcher::run_in_session(const WorkLease& lease, const ActivityHan
     const auto ticket = node_.activities.begin({.id = {.instance = lease.item.instance,
                                                        .execution_id = lease.item.execution_id,
                                                        .activity_id = lease.item.id},
+                                                .call = call_of(lease.item),
+                                                .incarnation = lease.item.incarnation.value_or(0),
                                                 .name = lease.item.name,
                                                 .lock_token = lease.lock_token,
                                                 .stop = call.stop});
     slot_.hold(lease.lock_token, call.stop);
+    const bool begins = !node_.options.attempts_wait_for_each_other ||
+                        node_.activities.await_last_attempt(ticket, call.stop.get_token());
     const Stopwatch watch;
-    auto outcome = invoke(call, handler);
+    auto outcome =
+        begins
+            ? invoke(call, handler)
+            : Outcome<std::string>{std::unexpected{plain_failure("asked to stop before it began")}};
     call.seconds = watch.seconds();
     call.ended = node_.activities.end(ticket);
     // Renewed until the result is stored: storing may take several attempts.
@@ -243,8 +260,11 @@ Ran ActivityDispatcher::conclude(const Call& call, Outcome<std::string> outcome)
         return call.ended.reason == StopReason::shutdown ? Ran::late : Ran::zombie;
     }
     if (call.ended.reason == StopReason::cancelled) {
+        // Mostly the row is gone or another worker's, and nothing is wrong (T-25). If it is not, it
+        // is wanted: it need not wait until the lease runs out.
+        give_back(call.lease, std::nullopt, false);
         measure(call, "cancelled");
-        return Ran::settled; // the row is gone or another worker's: nothing is wrong (T-25)
+        return Ran::settled;
     }
     if (call.ended.reason == StopReason::shutdown && !outcome) {
         give_back(call.lease, std::nullopt, true);
@@ -314,6 +334,7 @@ void ActivityDispatcher::poison(const WorkLease& lease) {
         .activity_id = item.id,
         .message = encode(WorkItem{item}).value_or(item.name),
         .cause = utf8::printable(node_.diagnostics.take(diagnosis_key(item))),
+        .permanent = true, // a retry would kill as many processes again
     };
     node_.observer.log(LogLevel::error, where_of(lease), display_text(details));
     node_.observer.count(Metric::activity_poison);

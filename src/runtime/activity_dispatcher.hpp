@@ -24,14 +24,6 @@ namespace durable::runtime {
 
 struct Node;
 
-// How an activity left its thread.
-enum class Ran : std::uint8_t {
-    settled,     // done with: stored, refused, not wanted any more
-    interrupted, // given back because the runtime ends
-    zombie,      // given up long ago; only the thread has come back
-    late,        // likewise, but given up by the shutdown just now
-};
-
 class ActivityDispatcher {
  public:
     ActivityDispatcher(Node& node, std::string worker_id);
@@ -46,8 +38,8 @@ class ActivityDispatcher {
     Ran run(WorkLease lease);
 
     // Runs the oldest activity here and now if it is declared short, else leaves it for others. For
-    // the thread that has just committed one.
-    void run_short();
+    // the thread that has just committed one. Nothing: none has run.
+    [[nodiscard]] std::optional<Ran> run_short();
 
  private:
     struct Call; // one activity on its way through run()

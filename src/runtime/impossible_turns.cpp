@@ -42,14 +42,26 @@ bool continued(const HistoryEvent& end) {
     return std::holds_alternative<history::OrchestrationContinuedAsNew>(end.kind);
 }
 
-// How an instance ends that was asked to, without its code. Nothing: nobody has asked.
-std::optional<ErrorDetails> cancellation_in(const OrchestrationItem& item) {
-    const auto* cancel = find_message<work::CancelInstance>(item.messages);
-    if (cancel == nullptr) {
-        return std::nullopt;
+// How an instance ends that was asked to, without its code. Nothing: nobody has asked. `history`
+// and `start` tell whose child it is.
+std::optional<ErrorDetails> cancellation_in(const OrchestrationItem& item,
+                                            std::span<const HistoryEvent> history,
+                                            const WorkItem* start) {
+    std::optional<replay::ParentLink> link;
+    if (const auto* started = started_in(history)) {
+        link = replay::parent_link(*started);
+    } else if (start != nullptr) {
+        link = replay::parent_link(replay::started_event(*start, {}));
     }
-    return details::Application{.kind = details::ApplicationKind::cancelled,
-                                .reason = std::get<work::CancelInstance>(*cancel).reason};
+    for (const auto& message : item.messages) {
+        const auto* cancel = std::get_if<work::CancelInstance>(&message);
+        if (cancel != nullptr &&
+            replay::concerns(*cancel, link ? &*link : nullptr, item.incarnation)) {
+            return details::Application{.kind = details::ApplicationKind::cancelled,
+                                        .reason = cancel->reason};
+        }
+    }
+    return std::nullopt;
 }
 
 // Compensations are not recorded, only the code knows them: nobody can say whether there were any.
@@ -92,7 +104,7 @@ void OrchestrationDispatcher::poison(const OrchestrationItem& item) {
     auto cause = utf8::printable(node_.diagnostics.take(item.instance));
     // Only now, not at the first attempt: any runtime of the store may be handed this instance, and
     // one that has its code would run its compensations. Nobody did.
-    if (auto cancelled = cancellation_in(item)) {
+    if (auto cancelled = cancellation_in(item, *history, turn.start)) {
         fail(turn, *history, *std::move(cancelled));
         return;
     }
@@ -160,7 +172,8 @@ void OrchestrationDispatcher::drop(const OrchestrationItem& item, std::string_vi
     const Turn turn{.item = item, .execution_id = item.execution_id, .history = item.history};
     replay::TurnResult nothing;
     nothing.commit.execution_id = item.execution_id;
-    if (!complete(turn, nothing) || commit_turn(node_, item, nothing.commit) != Committed::yes) {
+    if (!complete(turn, nothing) || !answer_starts(turn, nothing) ||
+        commit_turn(node_, item, nothing.commit) != Committed::yes) {
         return;
     }
     node_.parked.leave(item.instance);
@@ -224,7 +237,15 @@ void OrchestrationDispatcher::meet_nondeterminism(const Turn& turn,
                          {item.orchestration_name, "nondeterminism"});
     node_.observer.log(LogLevel::error, where_of(item), report.text());
     // Ending needs no code: an instance whose code is gone can always be cancelled.
-    auto cancelled = cancellation_in(item);
+    std::optional<std::vector<HistoryEvent>> history;
+    std::optional<ErrorDetails> cancelled;
+    if (find_message<work::CancelInstance>(item.messages) != nullptr) {
+        history = whole_history(turn);
+        if (!history) {
+            return;
+        }
+        cancelled = cancellation_in(item, *history, turn.start);
+    }
     if (!cancelled && node_.options.nondeterminism == NondeterminismPolicy::park) {
         const auto now = node_.clock->now();
         const auto attempts = node_.parked.park({.instance = item.instance,
@@ -237,7 +258,9 @@ void OrchestrationDispatcher::meet_nondeterminism(const Turn& turn,
         give_back(node_, item, delay, false);
         return;
     }
-    const auto history = whole_history(turn);
+    if (!history) {
+        history = whole_history(turn);
+    }
     if (!history) {
         return;
     }
@@ -256,6 +279,7 @@ void OrchestrationDispatcher::fail(const Turn& turn,
     const auto version = version_of(item, turn.execution_id, turn.start);
     auto result = replay::fail_execution({.instance = item.instance,
                                           .execution_id = turn.execution_id,
+                                          .incarnation = item.incarnation,
                                           .history = full_history,
                                           .start = turn.start,
                                           .version = version,
@@ -265,11 +289,12 @@ void OrchestrationDispatcher::fail(const Turn& turn,
                 .started_at_ms = full_history.empty() ? to_epoch_ms(node_.clock->now())
                                                       : full_history.front().timestamp_ms};
     mark_turn(result.commit.history_delta, frame.turns);
-    if (!complete(turn, result) || commit_turn(node_, item, result.commit) != Committed::yes) {
+    if (!complete(turn, result) || !answer_starts(turn, result) ||
+        commit_turn(node_, item, result.commit) != Committed::yes) {
         return;
     }
     node_.parked.leave(item.instance);
-    node_.activities.cancel(result.commit.cancelled_activities);
+    node_.activities.cancel(result.commit.cancelled_activities, item.incarnation);
     const auto* started = started_in(full_history);
     report_turn(node_,
                 {.instance = item.instance,

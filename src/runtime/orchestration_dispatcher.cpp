@@ -65,7 +65,7 @@ StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& s
                {.instance = item.instance, .execution_id = item.execution_id});
     handle(item);
     slot_.release();
-    return {.step = Step::worked};
+    return {.step = Step::worked, .short_activity = std::exchange(short_activity_, std::nullopt)};
 }
 
 void OrchestrationDispatcher::handle(const OrchestrationItem& item) {
@@ -173,6 +173,7 @@ std::optional<Frame> OrchestrationDispatcher::load(const Turn& turn, std::option
         cached = Frame{.execution = replay::Execution::create({.handler = std::move(handler),
                                                                .instance = turn.item.instance,
                                                                .execution_id = turn.execution_id,
+                                                               .incarnation = turn.item.incarnation,
                                                                .kv = turn.item.kv_snapshot,
                                                                .limits = node_.options.limits})};
     }
@@ -218,10 +219,16 @@ bool OrchestrationDispatcher::complete(const Turn& turn, replay::TurnResult& res
                                     .id = read.id,
                                     .result = replay::kv_read_result(*value)});
     }
+    return true;
+}
+
+// T-05: another parent may have chosen this id; it must not wait for ever. A turn that ran has told
+// it already.
+bool OrchestrationDispatcher::answer_starts(const Turn& turn, replay::TurnResult& result) {
+    auto& commit = result.commit;
     if (find_message<work::StartOrchestration>(turn.item.messages) == nullptr) {
         return true;
     }
-    // T-05: another parent may have chosen this id; it must not wait for ever.
     std::optional<std::vector<HistoryEvent>> whole;
     const auto* existing = started_in(commit.history_delta);
     if (existing == nullptr) {
@@ -231,12 +238,16 @@ bool OrchestrationDispatcher::complete(const Turn& turn, replay::TurnResult& res
         }
         existing = started_in(*whole);
     }
+    if (existing == nullptr) {
+        return true;
+    }
+    const auto link = replay::parent_link(*existing);
     for (const auto& message : turn.item.messages) {
         const auto* start = std::get_if<work::StartOrchestration>(&message);
-        if (start == nullptr || existing == nullptr) {
+        if (start == nullptr) {
             continue;
         }
-        if (auto answer = replay::answer_to_second_start(*start, *existing)) {
+        if (auto answer = replay::answer_to_second_start(*start, link ? &*link : nullptr)) {
             commit.orchestrator_items.push_back(*std::move(answer));
         }
     }
@@ -246,7 +257,7 @@ bool OrchestrationDispatcher::complete(const Turn& turn, replay::TurnResult& res
 void OrchestrationDispatcher::after_commit(const Turn& turn,
                                            Frame frame,
                                            const replay::TurnResult& result) {
-    node_.activities.cancel(result.commit.cancelled_activities);
+    node_.activities.cancel(result.commit.cancelled_activities, turn.item.incarnation);
     node_.parked.leave(turn.item.instance);
     if (!result.ended()) {
         node_.frames.put(std::move(frame));
@@ -258,7 +269,7 @@ void OrchestrationDispatcher::after_commit(const Turn& turn,
         });
     if (has_short) {
         slot_.release(); // the commit has ended the lease
-        short_activities_.run_short();
+        short_activity_ = short_activities_.run_short();
     }
 }
 

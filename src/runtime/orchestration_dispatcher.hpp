@@ -62,6 +62,7 @@ class OrchestrationDispatcher {
     [[nodiscard]] std::optional<std::vector<HistoryEvent>> whole_history(const Turn& turn);
     // Puts what the engine leaves to its caller into the commit. False: given back.
     [[nodiscard]] bool complete(const Turn& turn, replay::TurnResult& result);
+    [[nodiscard]] bool answer_starts(const Turn& turn, replay::TurnResult& result);
     void after_commit(const Turn& turn, Frame frame, const replay::TurnResult& result);
 
     Node& node_;
@@ -69,6 +70,7 @@ class OrchestrationDispatcher {
     LeaseKeeper::Slot slot_;
     FetchBackoff backoff_;
     ActivityDispatcher short_activities_;
+    std::optional<Ran> short_activity_; // of this step
 };
 
 } // namespace durable::runtime

@@ -1,5 +1,8 @@
 #include "runtime/running_activities.hpp"
 
+#include "base/deadline.hpp"
+#include "replay/parent_link.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +15,10 @@ RunningActivities::Ticket RunningActivities::begin(RunningActivity activity) {
     const auto now = clock_.steady();
     {
         const MutexLock lock{mutex_};
-        const auto cancelled = std::ranges::find(recent_, activity.id);
+        const auto cancelled = std::ranges::find_if(recent_, [&](const Cancelled& each) {
+            return each.id == activity.id &&
+                   replay::same_life(each.incarnation, activity.incarnation);
+        });
         Entry entry{.activity = std::move(activity)};
         if (cancelled != recent_.end()) {
             recent_.erase(cancelled);
@@ -26,11 +32,12 @@ RunningActivities::Ticket RunningActivities::begin(RunningActivity activity) {
         }
         ticket = ++last_ticket_;
         by_id_.emplace(entry.activity.id, ticket);
+        by_call_.emplace(entry.activity.call, ticket);
         running_.emplace(ticket, std::move(entry));
     }
     if (stopped) {
         stop.request_stop();
-        agenda_.at_latest(add_saturating(now, grace_));
+        agenda_.at_latest(wait_from(now, rounding_of(clock_), grace_));
     }
     return ticket;
 }
@@ -47,14 +54,57 @@ RunningActivities::Ended RunningActivities::end(Ticket ticket) {
         ended.reason = StopReason::cancelled;
     }
     zombies_ -= ended.zombie ? 1 : 0;
-    auto [first, last] = by_id_.equal_range(found->second.activity.id);
-    by_id_.erase(
-        std::find_if(first, last, [&](const auto& each) { return each.second == ticket; }));
+    const auto forget = [&](auto& index, const ActivityId& key) {
+        auto [first, last] = index.equal_range(key);
+        index.erase(
+            std::find_if(first, last, [&](const auto& each) { return each.second == ticket; }));
+    };
+    forget(by_id_, found->second.activity.id);
+    forget(by_call_, found->second.activity.call);
     running_.erase(found);
+    attempt_ended_.notify_all(lock);
     return ended;
 }
 
-void RunningActivities::cancel(std::span<const ActivityId> ids) {
+bool RunningActivities::await_last_attempt(Ticket ticket, const std::stop_token& stop) {
+    const std::stop_callback wake{stop, [this] {
+                                      const MutexLock lock{mutex_};
+                                      attempt_ended_.notify_all(lock);
+                                  }};
+    const auto until = add_saturating(clock_.steady(), grace_);
+    const MutexLock lock{mutex_};
+    const auto self = running_.find(ticket);
+    if (self == running_.end()) {
+        return true;
+    }
+    const auto call = self->second.activity.call;
+    while (runs_before(call, ticket)) {
+        const auto now = clock_.steady();
+        if (stop.stop_requested()) {
+            return false;
+        }
+        if (now >= until) {
+            return true;
+        }
+        attempt_ended_.wait(lock, until - now);
+    }
+    return true;
+}
+
+bool RunningActivities::runs(const ActivityId& call) const {
+    const MutexLock lock{mutex_};
+    return runs_before(call, last_ticket_ + 1);
+}
+
+bool RunningActivities::runs_before(const ActivityId& call, Ticket ticket) const {
+    const auto [first, last] = by_call_.equal_range(call);
+    return std::any_of(first, last, [&](const auto& each) {
+        mutex_.assert_held();
+        return each.second < ticket && !running_.at(each.second).zombie;
+    });
+}
+
+void RunningActivities::cancel(std::span<const ActivityId> ids, std::uint64_t incarnation) {
     if (ids.empty()) {
         return;
     }
@@ -64,17 +114,22 @@ void RunningActivities::cancel(std::span<const ActivityId> ids) {
         const MutexLock lock{mutex_};
         for (const auto& id : ids) {
             const auto [first, last] = by_id_.equal_range(id);
-            if (first == last) {
-                recent_.push_back(id);
-                if (recent_.size() > remembered_cancellations) {
-                    recent_.pop_front();
-                }
-            }
+            bool met = false;
             for (auto each = first; each != last; ++each) {
                 auto& entry = running_.at(each->second);
+                if (!replay::same_life(entry.activity.incarnation, incarnation)) {
+                    continue;
+                }
+                met = true;
                 entry.reason = StopReason::cancelled;
                 entry.stopped_at = entry.stopped_at.value_or(now);
                 to_stop.push_back(entry.activity.stop);
+            }
+            if (!met) {
+                recent_.push_back({.id = id, .incarnation = incarnation});
+                if (recent_.size() > remembered_cancellations) {
+                    recent_.pop_front();
+                }
             }
         }
     }
@@ -82,7 +137,7 @@ void RunningActivities::cancel(std::span<const ActivityId> ids) {
         stop.request_stop();
     }
     if (!to_stop.empty()) {
-        agenda_.at_latest(add_saturating(now, grace_));
+        agenda_.at_latest(wait_from(now, rounding_of(clock_), grace_));
     }
 }
 
@@ -116,7 +171,7 @@ RunningActivities::Overdue RunningActivities::take_overdue() {
         if (!entry.stopped_at) { // a lost lease: nobody told us when
             entry.stopped_at = now;
         }
-        const auto until = add_saturating(*entry.stopped_at, grace_);
+        const auto until = wait_from(*entry.stopped_at, rounding_of(clock_), grace_);
         if (now < until) {
             overdue.next = std::min(overdue.next, until);
             continue;
@@ -124,6 +179,9 @@ RunningActivities::Overdue RunningActivities::take_overdue() {
         entry.zombie = true;
         ++zombies_;
         overdue.zombies.push_back(entry.activity);
+    }
+    if (!overdue.zombies.empty()) {
+        attempt_ended_.notify_all(lock);
     }
     return overdue;
 }

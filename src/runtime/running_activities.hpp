@@ -30,6 +30,8 @@ enum class StopReason : std::uint8_t {
 
 struct RunningActivity {
     ActivityId id;
+    ActivityId call; // what all attempts of one call have in common: the first one's id
+    std::uint64_t incarnation = 0; // of its instance; 0: unknown
     std::string name;
     std::string lock_token;
     std::stop_source stop;
@@ -53,7 +55,14 @@ class RunningActivities {
     [[nodiscard]] Ticket begin(RunningActivity activity);
     [[nodiscard]] Ended end(Ticket ticket);
 
-    void cancel(std::span<const ActivityId> ids);
+    // Waits while another attempt of the same call, begun before this one, still has its thread and
+    // is no zombie; at most for the grace period. False: this one was asked to stop meanwhile.
+    [[nodiscard]] bool await_last_attempt(Ticket ticket, const std::stop_token& stop);
+    // Whether an attempt of this call has its thread and is no zombie.
+    [[nodiscard]] bool runs(const ActivityId& call) const;
+
+    // Of the instance with this incarnation: activities of another life of the id run on.
+    void cancel(std::span<const ActivityId> ids, std::uint64_t incarnation);
     void stop_all(); // for shutdown
 
     // Activities that were asked to stop longer than the grace period ago, each told once. From
@@ -80,15 +89,24 @@ class RunningActivities {
 
     static constexpr std::size_t remembered_cancellations = 1024;
 
+    [[nodiscard]] bool runs_before(const ActivityId& call, Ticket ticket) const
+        DURABLE_REQUIRES(mutex_);
+
     Clock& clock_;
     Agenda& agenda_;
     Duration grace_;
     mutable Mutex mutex_;
+    WakeUp attempt_ended_{mutex_, clock_};
+    std::multimap<ActivityId, Ticket> by_call_ DURABLE_GUARDED_BY(mutex_);
     std::map<Ticket, Entry> running_ DURABLE_GUARDED_BY(mutex_);
     std::multimap<ActivityId, Ticket> by_id_ DURABLE_GUARDED_BY(mutex_);
     Ticket last_ticket_ DURABLE_GUARDED_BY(mutex_) = 0;
     // Cancellations that met nobody: the activity may just be on its way from the queue.
-    std::deque<ActivityId> recent_ DURABLE_GUARDED_BY(mutex_);
+    struct Cancelled {
+        ActivityId id;
+        std::uint64_t incarnation = 0;
+    };
+    std::deque<Cancelled> recent_ DURABLE_GUARDED_BY(mutex_);
     std::size_t zombies_ DURABLE_GUARDED_BY(mutex_) = 0;
     bool stopping_ DURABLE_GUARDED_BY(mutex_) = false;
 };

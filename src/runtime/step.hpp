@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace durable::runtime {
 
@@ -16,9 +17,19 @@ enum class Step : std::uint8_t {
     failed, // the store did not answer: wait StepResult::pause first
 };
 
+// How an activity left its thread.
+enum class Ran : std::uint8_t {
+    settled,     // done with: stored, refused, not wanted any more
+    interrupted, // given back because the runtime ends
+    zombie,      // given up long ago; only the thread has come back
+    late,        // likewise, but given up by the shutdown just now
+};
+
 struct StepResult {
     Step step = Step::idle;
     Duration pause{};
+    // Of a turn: how the short activity left that ran behind it, on the same thread.
+    std::optional<Ran> short_activity{};
 };
 
 // One per dispatcher.

@@ -1,5 +1,6 @@
 #include "runtime/thread_runner.hpp"
 
+#include "base/deadline.hpp"
 #include "runtime/orchestration_dispatcher.hpp"
 
 #include <algorithm>
@@ -61,9 +62,7 @@ void ThreadRunner::spawn(std::function<void()> body) {
 }
 
 void ThreadRunner::grow() {
-    const auto most = *node_->options.activity_threads;
-    const auto replaced = std::min(zombies_, node_->options.max_zombies);
-    if (stopping_ || activities_ >= most + replaced) {
+    if (stopping_ || activities_ >= allowed()) {
         return;
     }
     reap();
@@ -93,7 +92,12 @@ void ThreadRunner::run_engine(const std::string& worker_id) {
     const auto stop = stop_fetching_.get_token();
     while (!stop.stop_requested()) {
         const auto begun = node_->clock->steady();
-        pace(dispatcher.step(node_->options.long_poll_timeout, stop), begun);
+        const auto result = dispatcher.step(node_->options.long_poll_timeout, stop);
+        if (result.short_activity) {
+            const MutexLock lock{mutex_};
+            account(lock, *result.short_activity);
+        }
+        pace(result, begun);
     }
 }
 
@@ -132,24 +136,33 @@ void ThreadRunner::run_activities(const std::string& worker_id) {
 bool ThreadRunner::settle(Ran ran) {
     const MutexLock lock{mutex_};
     ++waiting_;
+    account(lock, ran);
+    // The thread that replaced a zombie is one too many when the zombie has come back.
+    return activities_ > allowed();
+}
+
+void ThreadRunner::account(const MutexLock& lock, Ran ran) {
     if (ran == Ran::zombie || ran == Ran::late) {
-        --zombies_;                                   // whoever replaced it is one too many now
+        --zombies_;
         progress_.forced += ran == Ran::late ? 1 : 0; // it stopped after all, before the report
         changed_.notify_all(lock);
-        return activities_ > *node_->options.activity_threads;
-    }
-    if (stopping_) {
+    } else if (stopping_) {
         progress_.drained += ran == Ran::settled ? 1 : 0;
         progress_.forced += ran == Ran::interrupted ? 1 : 0;
         changed_.notify_all(lock);
     }
-    return false;
+}
+
+std::size_t ThreadRunner::allowed() const {
+    return *node_->options.activity_threads + std::min(zombies_, node_->options.max_zombies);
 }
 
 void ThreadRunner::pace(const StepResult& result, SteadyInstant begun) {
     auto wait = result.pause;
     if (result.step == Step::idle) {
-        wait = node_->options.min_poll_interval - (node_->clock->steady() - begun);
+        const auto& clock = *node_->clock;
+        const auto least = node_->options.min_poll_interval;
+        wait = wait_from(begun, rounding_of(clock), least) - clock.steady();
     }
     if (result.step != Step::worked && wait > Duration::zero()) {
         static_cast<void>(node_->pause(wait, stop_fetching_.get_token()));
@@ -180,18 +193,19 @@ ShutdownReport ThreadRunner::shutdown(Duration timeout) {
         "runtime stops",
         {{.name = "runtime", .value = node_->id},
          {.name = "activities", .value = std::to_string(node_->activities.size())}});
-    const auto begun = clock.steady();
+    const auto half = deadline_after(clock, timeout / 2);
+    const auto end = deadline_after(clock, timeout);
     stop_fetching_.request_stop();
-    bool in_time = wait_for_threads(add_saturating(begun, timeout / 2));
+    bool in_time = wait_for_threads(half);
     if (!in_time) {
         node_->activities.stop_all();
-        in_time = wait_for_threads(add_saturating(begun, timeout));
+        in_time = wait_for_threads(end);
     }
     bool only_zombies = in_time;
     if (!in_time) {
         leave_behind();
         // Those that only had to stop retrying.
-        only_zombies = wait_for_threads(add_saturating(clock.steady(), last_moment));
+        only_zombies = wait_for_threads(deadline_after(clock, last_moment));
     }
     if (house_.joinable()) {
         house_.request_stop();

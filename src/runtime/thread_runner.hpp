@@ -59,6 +59,9 @@ class ThreadRunner final : public std::enable_shared_from_this<ThreadRunner> {
     void keep_house(const std::stop_token& stop);
     // True: this activity thread has to end.
     [[nodiscard]] bool settle(Ran ran);
+    // Books how an activity left its thread, an activity thread or an engine thread.
+    void account(const MutexLock& lock, Ran ran) DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] std::size_t allowed() const DURABLE_REQUIRES(mutex_); // activity threads
     void pace(const StepResult& result, SteadyInstant begun);
 
     // Waits until only zombies are left, or `until`. True: so it is.

@@ -49,11 +49,16 @@ double seconds_between(std::uint64_t from_ms, std::uint64_t to_ms) {
 
 void write_log(const Node& node, const Where& where, const replay::TurnResult& result) {
     for (const auto& line : result.log) {
-        node.observer.log_as(line.from_user ? "orchestration" : "runtime",
-                             line.level,
-                             where,
-                             line.message,
-                             {{.name = "location", .value = line.location}});
+        const auto* const source = line.from_user ? "orchestration" : "runtime";
+        if (line.location.empty()) {
+            node.observer.log_as(source, line.level, where, line.message);
+        } else {
+            node.observer.log_as(source,
+                                 line.level,
+                                 where,
+                                 line.message,
+                                 {{.name = "location", .value = line.location}});
+        }
     }
 }
 

@@ -206,14 +206,14 @@ TEST(Compensation, OneThatFailsIsToldWhateverTheFailureWas) {
     EXPECT_EQ(text_after(details::Configuration{.resource = "Orch"}),
               "nondeterministic: in Orch; " + note);
     details::Poison poison{.attempt_count = 11, .max_attempts = 10, .instance = "i"};
-    EXPECT_EQ(text_after(poison), "poison: orchestration i exceeded 11 attempts (max 10): " + note);
+    EXPECT_EQ(text_after(poison), "poison: orchestration i exceeded 10 attempts: " + note);
     poison.cause = "it crashed";
     EXPECT_EQ(text_after(poison),
-              "poison: orchestration i exceeded 11 attempts (max 10): it crashed; " + note);
+              "poison: orchestration i exceeded 10 attempts: it crashed; " + note);
     poison.kind = details::PoisonKind::failed_deserialization;
     poison.error = "not JSON";
     EXPECT_EQ(text_after(poison),
-              "poison: orchestration i history deserialization failed after 11 attempts (max 10): "
+              "poison: orchestration i history deserialization failed after 10 attempts: "
               "not JSON; " +
                   note);
 }

@@ -427,29 +427,6 @@ TEST(Misuse, StartingATaskOutsideOfAnOrchestration) {
     EXPECT_THROW(task.start(), std::logic_error);
 }
 
-// Operands that were evaluated from right to left: what parentheses may do, done by hand here.
-TEST(Misuse, OperandsInAnotherOrderThanWrittenAreFound) {
-    fresh([](Context ctx, std::string) -> Task<std::string> {
-        using Where = std::source_location;
-        const auto here = Where::current();
-        const auto below = Where::current();
-        auto second = ctx.call_raw("B", "", {}, below);
-        auto first = ctx.call_raw("A", "", {}, here);
-        auto [a, b] = co_await all{std::move(first), std::move(second)};
-        co_return a + b;
-    })
-        .is_nondeterministic(replay::NondeterminismKind::order,
-                             {"E2007", "Write combinators with braces"});
-}
-
-TEST(Misuse, OperandsThatWereNamedBeforeMayComeInAnyOrder) {
-    fresh([](Context ctx, std::string) -> Task<std::string> {
-        auto deadline = ctx.sleep(1s);
-        auto first = co_await race{ctx.call_raw("A", ""), std::move(deadline)};
-        co_return std::to_string(first.index());
-    }).runs_on();
-}
-
 } // namespace
 
 } // namespace durable::replay_test::composition_test

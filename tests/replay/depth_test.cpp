@@ -163,6 +163,32 @@ TEST(Depth, TasksThatWaitForEachOtherInAChainAreDestroyedWithoutTheStack) {
     }).runs_on();
 }
 
+Task<int> descend_to_a_retrying_call(Context ctx, int levels) {
+    if (levels == 0) {
+        co_await ctx.call_raw("Bottom", "", {.retry = {.max_attempts = 2}, .timeout = 1min});
+        co_return 0;
+    }
+    const int below = co_await descend_to_a_retrying_call(ctx, levels - 1);
+    co_return below + 1;
+}
+
+// The loop of attempts is a task too. One that cannot begin leaves nothing behind: an engine that
+// counted it would wait for it for ever.
+TEST(Depth, ARetryingCallInTheDeepestTaskFailsAndLeavesNothingBehind) {
+    const auto handler = handler_of([](Context ctx, std::string) -> Task<std::string> {
+        co_return std::to_string(co_await descend_to_a_retrying_call(ctx, 998));
+    });
+    auto execution = replay::Execution::create({.handler = handler, .instance = test_instance});
+    const auto before = handler.use_count();
+
+    const std::vector<WorkItem> messages{start_message()};
+    const Then turn{execution->run(messages, from_epoch_ms(start_ms))};
+    execution.reset();
+
+    turn.fails(too_deep);
+    EXPECT_EQ(handler.use_count(), before - 1);
+}
+
 // ---- Payloads
 
 TEST(Depth, APayloadMayBeNested512LevelsDeep) {

@@ -164,6 +164,60 @@ TEST(Dropping, AChildWithThePolicyAbandonRunsOn) {
         .sends({});
 }
 
+// ---- The policy of a child changes under a running instance
+
+template <ChildPolicy policy>
+Task<std::string> drop_a_child_then_wait(Context ctx, std::string) {
+    {
+        auto job = ctx.call_child_raw("C", "", {.id = "c", .when_dropped = policy});
+        co_await ctx.sleep(1s);
+    }
+    co_return co_await ctx.wait_for_raw("E");
+}
+
+constexpr auto drop_and_cancel = drop_a_child_then_wait<ChildPolicy::cancel>;
+constexpr auto drop_and_abandon = drop_a_child_then_wait<ChildPolicy::abandon>;
+
+HistoryEvent abandoned_child(std::string name, std::string instance) {
+    auto made = child(std::move(name), std::move(instance));
+    std::get<history::SubOrchestrationScheduled>(made.kind).when_dropped = "abandon";
+    return made;
+}
+
+TEST(Dropping, ThePolicyOfAChildIsRecordedUnlessItIsCancelled) {
+    const auto policy = [](const Then& turn) {
+        return std::get<history::SubOrchestrationScheduled>(turn.delta().at(1).kind).when_dropped;
+    };
+
+    EXPECT_EQ(policy(fresh(drop_and_abandon)), "abandon");
+    EXPECT_EQ(policy(fresh(drop_and_cancel)), "");
+}
+
+TEST(Dropping, AChildThatWasStartedToBeAbandonedIsNotCancelledByNewerCode) {
+    given(started(), abandoned_child("C", "c"), timer(), fired(3), wait("E"))
+        .when(drop_and_cancel, raise("E", "x"))
+        .completes("x");
+    given(started(), abandoned_child("C", "c"), timer())
+        .when(drop_and_cancel, timer_fires(3))
+        .then({"4 TimerFired <-3", "5 ExternalSubscribed E"})
+        .sends({});
+}
+
+TEST(Dropping, AChildThatWasCancelledStaysSoForCodeThatAbandonsIt) {
+    given(started(), child("C", "c"), timer(), fired(3), child_cancelled(2), wait("E"))
+        .when(drop_and_abandon, raise("E", "x"))
+        .completes("x");
+}
+
+TEST(Dropping, AnAbandonedChildOfAHistoryWithoutPoliciesIsReplayedAsBefore) {
+    given(started(), child("C", "c"), timer(), fired(3), wait("E"))
+        .when(drop_and_abandon, raise("E", "x"))
+        .completes("x");
+    given(started(), child("C", "c"), timer(), fired(3), wait("E"))
+        .when(drop_and_cancel)
+        .is_nondeterministic(different, {"SubOrchestrationCancelRequested of step 2"});
+}
+
 TEST(Dropping, BeforeAwaitingSomethingElseIsRecordedInPlace) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         ctx.call_raw("A", "").cancel();

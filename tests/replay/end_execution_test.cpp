@@ -13,7 +13,7 @@ ErrorDetails poison() {
     return details::Poison{.attempt_count = 11, .max_attempts = 10, .instance = test_instance};
 }
 
-const std::string poison_text = "poison: orchestration test-instance exceeded 11 attempts (max 10)";
+const std::string poison_text = "poison: orchestration test-instance exceeded 10 attempts";
 
 std::vector<HistoryEvent> numbered(std::vector<HistoryEvent> history) {
     std::uint64_t id = 0;
@@ -56,6 +56,16 @@ TEST(FailExecution, T30_CancelsWhatTheHistoryLeftOpen) {
         .cancels_timers({4})
         .sends({"CancelInstance test-instance::sub::1_7: parent ended",
                 "CancelInstance explicit: parent ended"});
+}
+
+TEST(FailExecution, AChildThatWasStartedWithThePolicyAbandonRunsOn) {
+    auto abandoned = child("C", "explicit");
+    std::get<history::SubOrchestrationScheduled>(abandoned.kind).when_dropped = "abandon";
+
+    fail(numbered({started(), abandoned, child("D", "other")}))
+        .then({"4 SubOrchestrationCancelRequested <-3 orchestration_terminal_failed",
+               "5 OrchestrationFailed " + poison_text})
+        .sends({"CancelInstance other: parent ended"});
 }
 
 TEST(FailExecution, WaitsThatWereAnsweredAreNotOpen) {
@@ -103,6 +113,90 @@ TEST(FailExecution, T31_OfASuccessorThatNeverRanIsRecordedInTheSuccessor) {
         .sends({"SubOrchFailed to parent/2#7: " + poison_text});
     EXPECT_EQ(turn.result().commit.execution_id, 5u);
     EXPECT_EQ(turn.delta().at(0).execution_id, 5u);
+}
+
+// ---- A replay of what ended without its code
+
+Task<std::string> one_wait(Context ctx, std::string) {
+    co_return co_await ctx.wait_for_raw("E");
+}
+
+Task<std::string> another_wait(Context ctx, std::string) {
+    co_return co_await ctx.wait_for_raw("F");
+}
+
+// What the runtime records; an older one left `ended_by` out.
+std::vector<HistoryEvent>
+ended_without_code(std::vector<HistoryEvent> history, ErrorDetails details, bool by_older_runtime) {
+    history = numbered(std::move(history));
+    auto end = replay::fail_execution({.instance = test_instance,
+                                       .execution_id = 1,
+                                       .history = history,
+                                       .details = std::move(details),
+                                       .now = from_epoch_ms(start_ms + 1)});
+    for (auto& event : end.commit.history_delta) {
+        history.push_back(std::move(event));
+    }
+    if (by_older_runtime) {
+        std::get<history::OrchestrationFailed>(history.back().kind).ended_by.clear();
+    }
+    return history;
+}
+
+const ErrorDetails cancelled_details =
+    details::Application{.kind = details::ApplicationKind::cancelled, .reason = "stop"};
+const ErrorDetails own_poison = details::Poison{
+    .attempt_count = 11, .max_attempts = 10, .instance = test_instance, .execution_id = 1};
+const ErrorDetails different_details = details::Configuration{
+    .resource = "TestOrch 1.0.0", .has_message = true, .message = "E2001: ..."};
+
+TEST(GivenUp, AHistoryThatEndedWithoutItsCodeIsReplayedUpToThatEnd) {
+    for (const bool older : {false, true}) {
+        for (const auto& details : {cancelled_details, different_details, own_poison}) {
+            const Given history{ended_without_code({started(), wait("E")}, details, older)};
+
+            EXPECT_FALSE(history.verify(one_wait)) << display_text(details);
+            EXPECT_TRUE(history.verify(another_wait)) << display_text(details);
+        }
+    }
+}
+
+TEST(GivenUp, ACancellationDuringCompensationsIsTheRuntimesToo) {
+    const Given history{ended_without_code(
+        {started(), cancel_requested("first"), activity("Undo")}, cancelled_details, false)};
+    const auto undoes = [](Context ctx, std::string) -> Task<std::string> {
+        ctx.on_failure_raw("Undo", "");
+        co_return co_await ctx.wait_for_raw("E");
+    };
+    // Cancelled before the code ran: nothing is registered, and the code that ends differs.
+    EXPECT_TRUE(history.verify(undoes));
+
+    const Given compensating{ended_without_code(
+        {started(),
+         wait("E"),
+         cancel_requested("first"),
+         event(history::ExternalSubscribedCancelled{"orchestration_terminal_cancelled"}, 2),
+         activity("Undo")},
+        cancelled_details,
+        false)};
+    EXPECT_FALSE(compensating.verify(undoes));
+}
+
+TEST(GivenUp, WhatTheCodePassedOnIsItsOwnEnd) {
+    const auto passes_on = [](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_child_raw("TestOrch", "", {.id = "c"});
+    };
+    const auto ends = [](Context ctx, std::string) -> Task<std::string> {
+        static_cast<void>(co_await ctx.call_child_raw("TestOrch", "", {.id = "c"}).as_result());
+        co_return "fine";
+    };
+    const auto history = given(started(),
+                               child("TestOrch", "c"),
+                               child_failed(2, different_details),
+                               event(history::OrchestrationFailed{.details = different_details}));
+
+    EXPECT_FALSE(history.verify(passes_on));
+    EXPECT_TRUE(history.verify(ends));
 }
 
 TEST(TerminalEvent, IsFoundWhereverItStands) {

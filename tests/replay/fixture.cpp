@@ -22,7 +22,9 @@ std::string content(const Kind& kind) {
         return kind.name + "(" + kind.input + ") as " + kind.instance;
     } else if constexpr (requires { kind.tag; }) {
         return kind.name + "(" + kind.input + ")" + (kind.tag ? " tag=" + *kind.tag : "") +
-               (kind.session_id ? " session=" + *kind.session_id : "");
+               (kind.session_id ? " session=" + *kind.session_id : "") +
+               (kind.on_cancel ? " on_cancel=" + *kind.on_cancel : "") +
+               (kind.undo ? " undo=" + *kind.undo : "");
     } else if constexpr (requires { kind.data; }) {
         return kind.name + "=" + kind.data;
     } else if constexpr (requires { kind.name; }) {
@@ -383,10 +385,16 @@ Given& Given::without_replay_check() {
     return *this;
 }
 
+Given& Given::as_incarnation(std::uint64_t incarnation) {
+    incarnation_ = incarnation;
+    return *this;
+}
+
 std::unique_ptr<replay::Execution> Given::create(Code code) const {
     return replay::Execution::create({.handler = handler_of(code),
                                       .instance = test_instance,
                                       .execution_id = execution_id_,
+                                      .incarnation = incarnation_,
                                       .kv = kv_,
                                       .limits = limits_});
 }

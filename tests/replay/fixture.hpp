@@ -129,6 +129,7 @@ class Given {
     Given& with_limits(Limits limits);
     Given& at_time(std::uint64_t now_ms); // default: one second after the last event
     Given& as_execution(std::uint64_t execution_id);
+    Given& as_incarnation(std::uint64_t incarnation);
     Given& without_replay_check(); // for code that is nondeterministic on purpose
 
     template <class... Messages>
@@ -147,6 +148,7 @@ class Given {
     Limits limits_;
     std::uint64_t now_ms_;
     std::uint64_t execution_id_ = 1;
+    std::uint64_t incarnation_ = 0;
     bool check_replay_ = true;
 };
 

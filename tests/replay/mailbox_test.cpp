@@ -265,6 +265,124 @@ TEST(Queues, T13_AThousandBufferedMessagesAreReadInOneTurn) {
     given(started(), activity("A")).run(drain_a_thousand, messages).completes("999");
 }
 
+// ---- Which of several messages counts
+
+Task<std::string> offer_or_withdrawal(Context ctx, std::string) {
+    co_await ctx.sleep(1min);
+    auto both = race{ctx.wait_for_raw("Offer"), ctx.wait_for_raw("Withdrawal")};
+    const auto first = co_await both;
+    const auto* const winner = first.index() == 0 ? "offer" : "withdrawal";
+    co_return co_await ctx.call_raw("Tell", winner);
+}
+
+TEST(MessageOrder, DecidesBetweenWaitsThatFindTheirMessagesInTheMailbox) {
+    fresh(offer_or_withdrawal, raise("Withdrawal", "w"), raise("Offer", "o"), timer_fires(2))
+        .gives_to_workers({"ActivityExecute#9 Tell(withdrawal)"});
+    fresh(offer_or_withdrawal, raise("Offer", "o"), raise("Withdrawal", "w"), timer_fires(2))
+        .gives_to_workers({"ActivityExecute#9 Tell(offer)"});
+}
+
+TEST(MessageOrder, DecidesBetweenAMessageAndATimerThatHasFired) {
+    fresh(
+        [](Context ctx, std::string) -> Task<std::string> {
+            auto deadline = ctx.sleep(1min);
+            co_await ctx.sleep(2min);
+            auto both = race{ctx.wait_for_raw("E"), std::move(deadline)};
+            const auto first = co_await both;
+            co_return first.index() == 0 ? "message" : "timer";
+        },
+        raise("E", "early"),
+        timer_fires(2),
+        timer_fires(3))
+        .completes("message");
+}
+
+// As it was written before executions said by which rules they began.
+TEST(MessageOrder, DoesNotChangeAHistoryThatBeganWithoutIt) {
+    given(started(),
+          timer(),
+          raised("Withdrawal", "w"),
+          raised("Offer", "o"),
+          fired(2),
+          wait("Offer"),
+          wait("Withdrawal"),
+          event(history::ExternalSubscribedCancelled{"dropped_future"}, 7),
+          activity("Tell", "offer"))
+        .when(offer_or_withdrawal, completion(9, "told"))
+        .completes("told");
+    given(started(), timer(), raised("Withdrawal", "w"), raised("Offer", "o"))
+        .when(offer_or_withdrawal, timer_fires(2))
+        .gives_to_workers({"ActivityExecute#9 Tell(offer)"});
+}
+
+TEST(MessageOrder, HoldsForGroupsThatAreCompleteWhenTheyStart) {
+    const auto code = [](Context ctx, std::string) -> Task<std::string> {
+        co_await ctx.sleep(1min);
+        auto limited = ctx.within(1h, ctx.wait_for_raw("A"));
+        auto pair = all{ctx.wait_for_raw("B"), ctx.wait_for_raw("C")};
+        auto any = race{std::move(limited), std::move(pair), ctx.wait_for_raw("D")};
+        const auto first = co_await any;
+        co_return std::to_string(first.index());
+    };
+    const auto winner = [&](std::string_view order) {
+        std::vector<WorkItem> messages{start_message()};
+        for (const char name : order) {
+            messages.push_back(raise(std::string{name}, ""));
+        }
+        messages.push_back(timer_fires(2));
+        return Given{{}}.run(code, messages).result().output;
+    };
+
+    EXPECT_EQ(winner("ABCD"), "0");
+    EXPECT_EQ(winner("BCAD"), "1");
+    EXPECT_EQ(winner("BADC"), "0");
+    EXPECT_EQ(winner("DABC"), "2");
+    EXPECT_EQ(winner("BDC"), "2");
+}
+
+TEST(MessageOrder, HoldsForMessagesThatDroppedWaitsHandBack) {
+    fresh(
+        [](Context ctx, std::string) -> Task<std::string> {
+            auto offer = ctx.wait_for_raw("Offer");
+            auto withdrawal = ctx.wait_for_raw("Withdrawal");
+            auto both = race{ctx.wait_for_raw("Offer"), ctx.wait_for_raw("Withdrawal")};
+            co_await ctx.sleep(1min);
+            offer.cancel();
+            withdrawal.cancel();
+            const auto first = co_await both;
+            co_return first.index() == 0 ? "offer" : "withdrawal";
+        },
+        raise("Withdrawal", "w"),
+        raise("Offer", "o"),
+        timer_fires(6))
+        .completes("withdrawal");
+}
+
+TEST(MessageOrder, HoldsBetweenQueuesAndEventsOverContinueAsNew) {
+    const auto turn = fresh(
+        [](Context ctx, std::string) -> Task<std::string> {
+            co_await ctx.sleep(1min);
+            co_return co_await ctx.continue_as_new_raw("next");
+        },
+        raise("E", "1"),
+        enqueue("Q", "2"),
+        timer_fires(2),
+        raise("E", "3"));
+    const auto next = std::get<work::ContinueAsNew>(turn.result().commit.orchestrator_items.back());
+    EXPECT_EQ(next.carry_forward_order, "eqe");
+
+    Given{{}}
+        .as_execution(2)
+        .when(
+            [](Context ctx, std::string) -> Task<std::string> {
+                auto both = race{ctx.dequeue_raw("Q"), ctx.wait_for_raw("E")};
+                const auto first = co_await both;
+                co_return first.index() == 0 ? "queue" : "event";
+            },
+            WorkItem{next})
+        .completes("event");
+}
+
 TEST(Unread, MessagesOfAnOrchestrationThatEndsAreCountedNotHidden) {
     const auto turn = given(started(), activity("A"), raised("E", "x"), queued("Q", "y"))
                           .when(

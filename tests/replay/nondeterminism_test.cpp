@@ -160,9 +160,6 @@ TEST(Nondeterminism, AnAnswerToAStepThatWasNeverMade) {
     given(started(), activity("ActivityB", "input-y"))
         .when(one_activity, timer_fires(99))
         .is_nondeterministic(unmatched, {"no matching schedule for timer id=99"});
-    given(started(), activity("ActivityB", "input-y"))
-        .when(one_activity, child_answers(99, "x"))
-        .is_nondeterministic(unmatched, {"no matching schedule for sub-orchestration id=99"});
 }
 
 TEST(Nondeterminism, AnActivitysResultForATimer) {
@@ -175,15 +172,6 @@ TEST(Nondeterminism, AnActivitysResultForATimer) {
 TEST(Nondeterminism, ATimersFiringForAnActivity) {
     given(started(), activity("ActivityB", "input-y"))
         .when(one_activity, timer_fires(2))
-        .is_nondeterministic(unmatched, {"completion kind mismatch"});
-}
-
-TEST(Nondeterminism, AChildsResultForAnActivityOrATimer) {
-    given(started(), activity("ActivityB", "input-y"))
-        .when(one_activity, child_answers(2, "x"))
-        .is_nondeterministic(unmatched, {"completion kind mismatch"});
-    given(started(), timer())
-        .when(one_timer, child_answers(2, "x"))
         .is_nondeterministic(unmatched, {"completion kind mismatch"});
 }
 

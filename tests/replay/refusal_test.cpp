@@ -110,6 +110,11 @@ TEST(Refused, RetryPoliciesAndTimeoutsThatMakeNoSense) {
                    [](CallOptions& options) {
                        options.retry.multiplier = std::numeric_limits<double>::quiet_NaN();
                    });
+    expect_refused("retry.only_retryable and retry.retry_permanent contradict each other",
+                   [](CallOptions& options) {
+                       options.retry.only_retryable = true;
+                       options.retry.retry_permanent = true;
+                   });
     expect_refused("retry.first_delay must not be negative: -1000 ms",
                    [](CallOptions& options) { options.retry.first_delay = -1s; });
     expect_refused("retry.max_delay must not be negative: -1 ms",

@@ -122,6 +122,61 @@ TEST(Retry, OnlyRetryableStopsAtAFailureThatIsNot) {
         .gives_to_workers({"ActivityExecute#4 A()"});
 }
 
+// U5
+TEST(Retry, APermanentFailureEndsTheCall) {
+    const Code code = [](Context ctx, std::string) -> Task<std::string> {
+        co_return co_await ctx.call_raw(
+            "A", "", {.retry = {.max_attempts = 5, .backoff = Backoff::none}});
+    };
+    const details::Application declined{.message = "declined", .permanent = true};
+    given(started(), activity("A")).when(code, failure(2, declined)).fails("declined");
+    given(started(), activity("A"))
+        .when(code, failure(2, details::Poison{.message = "kills", .permanent = true}))
+        .then({"3 ActivityFailed <-2 poison: orchestration  exceeded 0 attempts",
+               "4 OrchestrationFailed poison: orchestration  exceeded 0 attempts"});
+}
+
+TEST(Retry, APolicyMayAskForAnotherAttemptAfterAPermanentFailure) {
+    given(started(), activity("A"))
+        .when(
+            [](Context ctx, std::string) -> Task<std::string> {
+                co_return co_await ctx.call_raw("A",
+                                                "",
+                                                {.retry = {.max_attempts = 2,
+                                                           .backoff = Backoff::none,
+                                                           .retry_permanent = true}});
+            },
+            failure(2, details::Application{.message = "declined", .permanent = true}))
+        .runs_on()
+        .gives_to_workers({"ActivityExecute#4 A()"});
+}
+
+TEST(Retry, AFailureThatAnOlderVersionRecordedIsRetriedAsItWasThen) {
+    given(started(),
+          activity("A"),
+          failed(2, details::Application{.message = "once", .retryable = false}),
+          activity("A"))
+        .when(
+            [](Context ctx, std::string) -> Task<std::string> {
+                co_return co_await ctx.call_raw(
+                    "A", "", {.retry = {.max_attempts = 2, .backoff = Backoff::none}});
+            },
+            completion(4, "ok"))
+        .completes("ok");
+}
+
+// An orchestration, and its parents, pass the mark on with the failure.
+TEST(Retry, AFailureStaysPermanentOnItsWayUp) {
+    const auto turn =
+        given(started(), child("C", "c-1"))
+            .when(
+                [](Context ctx, std::string) -> Task<std::string> {
+                    co_return co_await ctx.call_child_raw("C", "", {.id = "c-1"});
+                },
+                child_fails(2, details::Application{.message = "declined", .permanent = true}));
+    EXPECT_TRUE(retryable(turn.result().details.value()).permanent());
+}
+
 TEST(Retry, KeepsSessionAndTagOfTheCall) {
     given(started(),
           event(history::ActivityScheduled{

@@ -97,6 +97,35 @@ TEST(Now, ATimerCountsFromTheTimeOfTheTurn) {
     EXPECT_EQ(second.fire_at_ms, start_ms + 701'000);
 }
 
+// The clock was far ahead for one turn, and was put right: now() stands still until it is there
+// again, a pause does not.
+TEST(Now, ASpanOfTimeCountsFromTheClockWhereThatWasSetBack) {
+    const auto wall = start_ms - 500'000;
+    const auto turn = given(started(), activity("A"))
+                          .at_time(wall)
+                          .when(
+                              [](Context ctx, std::string) -> Task<std::string> {
+                                  co_await ctx.call_raw("A", "");
+                                  auto pause = ctx.sleep(1s);
+                                  auto moment = ctx.sleep_until(from_epoch_ms(start_ms + 7));
+                                  auto for_ever = ctx.sleep(Duration::max());
+                                  auto call = ctx.call_raw("B", "", {.timeout = 2s});
+                                  co_await pause;
+                                  co_return "";
+                              },
+                              completion(2, ""));
+
+    const auto fires_at = [&](std::size_t place) {
+        return std::get<history::TimerCreated>(turn.delta().at(place).kind).fire_at_ms;
+    };
+    const auto& message = std::get<work::TimerFired>(turn.result().commit.orchestrator_items.at(0));
+    EXPECT_EQ(fires_at(1), wall + 1'000);
+    EXPECT_EQ(message.fire_at_ms, wall + 1'000);
+    EXPECT_EQ(fires_at(2), start_ms + 7);
+    EXPECT_EQ(fires_at(3), to_epoch_ms(Instant::max()));
+    EXPECT_EQ(fires_at(5), wall + 2'000);
+}
+
 TEST(Now, SleepUntilAndHugeDurationsDoNotOverflow) {
     const auto turn = fresh([](Context ctx, std::string) -> Task<std::string> {
         const auto a = ctx.sleep_until(from_epoch_ms(123));

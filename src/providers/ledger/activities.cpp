@@ -71,14 +71,14 @@ void take_work(Ledger& ledger,
                WorkOffer& offer,
                const durable::FetchWork& request,
                const Token& token,
-               SteadyInstant now) {
+               Moment now) {
     auto& entry = *ledger.work.find(offer.seq);
-    ledger.work.lease(entry, token, add_saturating(now, request.lock_timeout));
+    ledger.work.lease(entry, token, now.steady_after(request.lock_timeout));
     if (request.session && entry.group->session != nullptr) {
         ledger.work.claim(*entry.group->session,
                           request.session->owner_id,
-                          add_saturating(now, request.session->lock_timeout),
-                          now);
+                          now.steady_after(request.session->lock_timeout),
+                          now.steady);
     }
     offer.lease->lock_token = token.text();
 }
@@ -122,7 +122,7 @@ Result<Record> abandon_work(Ledger& ledger,
     const auto wait = std::max(delay.value_or(Duration::zero()), Duration::zero());
     return Record{.at = now.wall,
                   .operation = op::AbandonWork{.seq = (*lease)->entry->seq,
-                                               .visible_at = add_saturating(now.wall, wait),
+                                               .visible_at = now.wall_after(wait),
                                                .uncounted = ignore_attempt}};
 }
 
@@ -133,7 +133,7 @@ renew_work(Ledger& ledger, const std::string& lock_token, Duration extend_for, M
     if (!lease) {
         return failed(std::move(lease).error(), "renew_work_item_lock");
     }
-    ledger.work.extend(**lease, add_saturating(now.steady, extend_for));
+    ledger.work.extend(**lease, now.steady_after(extend_for));
     ledger.work.touch(*(*lease)->entry, now.steady);
     return {};
 }
@@ -146,7 +146,7 @@ std::uint64_t renew_sessions(Ledger& ledger,
     ledger.advance(now);
     const auto idle = std::max(idle_timeout, Duration::zero());
     return ledger.work.renew_sessions(
-        owner_ids, add_saturating(now.steady, extend_for), add_saturating(now.steady, -idle));
+        owner_ids, now.steady_after(extend_for), add_saturating(now.steady, -idle));
 }
 
 std::uint64_t forget_sessions(Ledger& ledger, Moment now) {

@@ -27,7 +27,7 @@ void take_work(Ledger& ledger,
                WorkOffer& offer,
                const durable::FetchWork& request,
                const Token& token,
-               SteadyInstant now);
+               Moment now);
 
 // How an activity's end is stored; needs no ledger and no lock.
 [[nodiscard]] Result<std::optional<NewMessage>>

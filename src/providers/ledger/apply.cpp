@@ -279,6 +279,26 @@ void Ledger::run(op::Delete& operation) {
             discard(*instance);
         }
     }
+    for (const auto seq : operation.starts) {
+        remove_start(seq);
+    }
+}
+
+void Ledger::remove_start(Seq seq) {
+    const auto* message = turns.find(seq);
+    if (message == nullptr) {
+        return;
+    }
+    auto& instance = *message->instance;
+    const auto* lease = instance.inbox().lease;
+    turns.hold(instance);
+    if (lease != nullptr && std::ranges::find(lease->messages, seq) != lease->messages.end()) {
+        turns.release(instance); // P3: the turn that it would begin changes nothing
+    }
+    turns.remove(instance, {&seq, 1});
+    turns.file(instance);
+    note_settled(instance);
+    drop_if_unused(instance);
 }
 
 void Ledger::discard(Instance& instance) {
@@ -391,12 +411,14 @@ void Ledger::run(op::QuarantineText& operation) {
                            .quarantined_at = at_});
 }
 
-// An id that only a message or an activity mentioned is forgotten with the last of them.
+// An id that only a message or an activity mentioned is forgotten with the last of them. Nothing
+// but what records say may decide this, no lease and no hiding that has passed: a replayed journal
+// must give every later life of the id the incarnation that it had.
 void Ledger::drop_if_unused(Instance& instance) {
-    const auto& inbox = instance.inbox();
     if (!instance.exists() && instance.executions.empty() && instance.messages == nullptr &&
-        inbox.work == nullptr && inbox.lease == nullptr && !instance.extras &&
-        instance.place == Instance::Place::idle) {
+        instance.inbox().work == nullptr && !instance.extras) {
+        turns.hold(instance);
+        turns.release(instance);
         instances.erase(instance);
     }
 }

@@ -84,6 +84,7 @@ class Touched {
     void operator()(const op::Append& operation) { add(operation.instance); }
     void operator()(const op::Delete& operation) {
         ids_.insert(ids_.end(), operation.instances.begin(), operation.instances.end());
+        std::ranges::for_each(operation.starts, [this](Seq seq) { add_message(seq); });
     }
     void operator()(const op::Prune& operation) { add(operation.instance); }
     void operator()(const op::Expire& operation) {

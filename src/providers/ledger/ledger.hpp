@@ -122,6 +122,7 @@ class Ledger {
     void record_execution(Instance& instance, const op::CommitTurn& commit);
     void remove_work(Seq seq);
     void discard(Instance& instance);
+    void remove_start(Seq seq);
     Instance& restore_instance(InstanceImage image, Instant now, Instance::Copy copy);
     void restore_queues(Instance& instance, const InstanceImage& image, Instant now);
     void drop_if_unused(Instance& instance);

@@ -1,5 +1,6 @@
 #include "providers/ledger/ledger_provider.hpp"
 
+#include "base/deadline.hpp"
 #include "base/stay_awake.hpp"
 #include "base/try.hpp"
 #include "providers/ledger/activities.hpp"
@@ -155,8 +156,7 @@ void LedgerProvider::cover_next_due(const Request& request) {
 // Answers what attempt(request) finds, at once or within the poll timeout.
 template <class Request>
 auto LedgerProvider::wait_for(const Request& request) {
-    const auto deadline =
-        add_saturating(clock_->steady(), std::max(request.poll_timeout, Duration::zero()));
+    const auto deadline = deadline_after(*clock_, std::max(request.poll_timeout, Duration::zero()));
     {
         const MutexLock lock{mutex_};
         if (request.stop.stop_requested()) {
@@ -268,7 +268,7 @@ Result<std::optional<TurnOffer>> LedgerProvider::attempt(const FetchOrchestratio
         }
         DURABLE_TRY(commit(std::move(offer->record)));
         if (offer->item) {
-            const auto until = add_saturating(moment.steady, request.lock_timeout);
+            const auto until = moment.steady_after(request.lock_timeout);
             take_turn(ledger_, *offer, new_token(), until);
             offer->reached = position();
             return offer;
@@ -285,7 +285,7 @@ Result<std::optional<WorkOffer>> LedgerProvider::attempt(const durable::FetchWor
         }
         DURABLE_TRY(commit(std::move(offer->record)));
         if (offer->lease) {
-            take_work(ledger_, *offer, request, new_token(), moment.steady);
+            take_work(ledger_, *offer, request, new_token(), moment);
             offer->reached = position();
             return offer;
         }

@@ -147,7 +147,10 @@ class LedgerProvider : public Provider, public ProviderAdmin {
         return {};
     }
 
-    [[nodiscard]] Moment now() const { return {.wall = clock_->now(), .steady = clock_->steady()}; }
+    [[nodiscard]] Moment now() const {
+        return {
+            .wall = clock_->now(), .steady = clock_->steady(), .rounding = rounding_of(*clock_)};
+    }
     // Journals and applies.
     [[nodiscard]] Result<> commit(Record record) DURABLE_REQUIRES(mutex_);
     // Answers all who watch, since nothing will change any more: settle() tells them why.

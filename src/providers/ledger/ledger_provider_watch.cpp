@@ -1,3 +1,4 @@
+#include "base/deadline.hpp"
 #include "base/try.hpp"
 #include "providers/ledger/ledger_provider.hpp"
 #include "providers/ledger/queueing.hpp"
@@ -55,8 +56,7 @@ void LedgerProvider::tell_watchers() {
 }
 
 Result<InstanceState> LedgerProvider::watch_instance(const WatchInstance& request) {
-    const auto deadline =
-        add_saturating(clock_->steady(), std::max(request.timeout, Duration::zero()));
+    const auto deadline = deadline_after(*clock_, std::max(request.timeout, Duration::zero()));
     Sleeper sleeper{*clock_, request.stop};
     Watcher self{.request = &request, .sleeper = &sleeper};
     bool over = false;

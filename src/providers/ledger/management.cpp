@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -54,6 +56,37 @@ void count(DeleteInstanceResult& result, const Instance& instance) {
     }
 }
 
+// The starts of children that the deleted ones have sent, and that have not begun. Where nothing
+// else would begin the child, it goes as a whole: what was sent to it was meant for this child.
+void add_unbegun_children(Ledger& ledger,
+                          const std::unordered_set<std::string_view>& listed,
+                          op::Delete& removed,
+                          DeleteInstanceResult& result) {
+    std::map<const Instance*, std::set<Seq>> starts; // by address, but the order does not show
+    for (const auto& parent : listed) {
+        for (const auto seq : ledger.turns.starts_by(parent)) {
+            starts[ledger.turns.find(seq)->instance].insert(seq);
+        }
+    }
+    for (const auto& [child, sent] : starts) {
+        if (listed.contains(child->id())) {
+            continue;
+        }
+        bool begins = child->exists() || !child->executions.empty();
+        for (const auto* each = child->messages; each != nullptr; each = each->next) {
+            begins = begins || (starts_instance(each->kind) && !sent.contains(each->seq));
+        }
+        if (begins) {
+            removed.starts.insert(removed.starts.end(), sent.begin(), sent.end());
+            result.queue_messages_deleted += sent.size();
+        } else {
+            count(result, *child);
+            removed.instances.emplace_back(child->id());
+        }
+    }
+    std::ranges::sort(removed.starts);
+}
+
 Result<Deletion>
 decide_delete(Ledger& ledger, const std::vector<std::string>& instances, bool force, Instant now) {
     for (const auto& id : instances) {
@@ -82,6 +115,7 @@ decide_delete(Ledger& ledger, const std::vector<std::string>& instances, bool fo
             removed.instances.emplace_back(id);
         }
     }
+    add_unbegun_children(ledger, listed, removed, deletion.result);
     std::ranges::sort(removed.instances); // the same record for the same request
     deletion.record.operation = std::move(removed);
     return deletion;

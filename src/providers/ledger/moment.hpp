@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include "base/deadline.hpp"
+
 #include <durable/time.hpp>
 
 #include <algorithm>
@@ -14,6 +16,15 @@ namespace durable::ledger {
 struct Moment {
     Instant wall;         // visibility and time stamps
     SteadyInstant steady; // leases
+    Duration rounding{};  // how far both may lie behind the time (base/deadline.hpp)
+
+    // When so much has passed for certain.
+    [[nodiscard]] constexpr Instant wall_after(Duration wait) const noexcept {
+        return wait_from(wall, rounding, wait);
+    }
+    [[nodiscard]] constexpr SteadyInstant steady_after(Duration wait) const noexcept {
+        return wait_from(steady, rounding, wait);
+    }
 };
 
 // Heaps order by plain numbers.

@@ -130,7 +130,8 @@ Result<Record> enqueue_message(Ledger& ledger,
         return failed(std::move(message).error(), "enqueue_for_orchestrator");
     }
     message->seq = ledger.next_seq();
-    message->visible_at = visible_at(item, now.wall, delay.value_or(Duration::zero()));
+    const auto wait = std::max(delay.value_or(Duration::zero()), Duration::zero());
+    message->visible_at = visible_at(item, now.wall_after(wait), Duration::zero());
     return Record{.at = now.wall, .operation = op::EnqueueMessage{*std::move(message)}};
 }
 

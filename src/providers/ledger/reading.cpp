@@ -140,12 +140,30 @@ Result<std::optional<InstanceStats>> stats_of(const Ledger& ledger, const std::s
     return stats;
 }
 
+namespace {
+
+bool will_start(const Instance& instance) {
+    if (instance.inbox().visible_starts > 0) {
+        return true;
+    }
+    for (const auto* each = instance.messages; each != nullptr; each = each->next) {
+        if (starts_instance(each->kind)) { // later
+            return true;
+        }
+    }
+    return false;
+}
+
+} // namespace
+
 InstanceState state_of(const Ledger& ledger, const std::string& instance) {
     InstanceState state{.revision = ledger.revision(instance)};
-    const auto* known = existing(ledger, instance);
-    if (known == nullptr) {
+    const auto* known = ledger.instances.find(instance);
+    if (known == nullptr || !known->exists()) {
+        state.incarnation = known != nullptr && will_start(*known) ? known->incarnation : 0;
         return state;
     }
+    state.incarnation = known->incarnation;
     state.exists = true;
     state.orchestration_name = *known->name;
     state.orchestration_version = *known->version;

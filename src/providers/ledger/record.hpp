@@ -136,6 +136,7 @@ struct Append {
 
 struct Delete {
     std::vector<std::string> instances;
+    std::vector<Seq> starts; // of their children, in queues that stay
     bool operator==(const Delete&) const = default;
 };
 

@@ -84,6 +84,7 @@ void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
     if (is_timer(added.kind)) {
         timers_.insert(message);
     }
+    children_.add(added.seq, added.kind, added.text);
     if (added.visible_at > at) {
         message.place = Message::Place::delayed;
         delayed_.push(message, key_of(added.visible_at));
@@ -153,6 +154,8 @@ void TurnQueue::forget(Message& message) {
     }
     if (is_timer(message.kind)) {
         timers_.erase(message);
+    } else if (message.kind == kind_of<work::StartOrchestration>) {
+        children_.remove(message.seq);
     }
     message.doomed = true;
 }

@@ -12,6 +12,7 @@
 #include "providers/ledger/instance.hpp"
 #include "providers/ledger/listener.hpp"
 #include "providers/ledger/moment.hpp"
+#include "providers/ledger/queued_children.hpp"
 #include "providers/ledger/record.hpp"
 
 #include <durable/provider.hpp>
@@ -39,6 +40,10 @@ class TurnQueue {
     void remove(Instance& instance, std::span<const Seq> messages); // unknown ones are ignored
     void remove_all(Instance& instance);
     [[nodiscard]] Message* find(Seq seq);
+    // Starts of children that this parent has sent, and that have not been taken. Ascending.
+    [[nodiscard]] std::vector<Seq> starts_by(std::string_view parent) const {
+        return children_.of(parent);
+    }
     // TimerFired messages of that execution and timer, wherever they stand.
     [[nodiscard]] std::vector<Seq>
     find_timers(const Instance& instance, std::uint64_t execution_id, std::uint64_t timer_id) const;
@@ -93,6 +98,7 @@ class TurnQueue {
 
     LinkTable<Message, &Message::same_hash, &TurnQueue::hash_of> messages_;
     LinkTable<Message, &Message::same_timer_hash, &TurnQueue::timer_hash_of> timers_;
+    QueuedChildren children_;
     DueHeap<Message, &Message::slot> delayed_;  // by visible_at
     DueHeap<Message, &Message::slot> parked_;   // by visible_at
     std::map<const Version*, Ready> ready_;     // by lowest visible seq; never empty heaps

@@ -299,7 +299,7 @@ Result<Record> abandon_turn(Ledger& ledger,
     }
     op::AbandonTurn abandon{.instance = std::string{(*lease)->instance->id()}};
     if (delay && *delay > Duration::zero()) {
-        abandon.hidden_until = add_saturating(now.wall, *delay);
+        abandon.hidden_until = now.wall_after(*delay);
     }
     if (ignore_attempt) {
         abandon.uncounted = (*lease)->messages;
@@ -314,7 +314,7 @@ renew_turn(Ledger& ledger, const std::string& lock_token, Duration extend_for, M
     if (!lease) {
         return failed(std::move(lease).error(), "renew_orchestration_item_lock");
     }
-    ledger.turns.extend(**lease, add_saturating(now.steady, extend_for));
+    ledger.turns.extend(**lease, now.steady_after(extend_for));
     return {};
 }
 
