@@ -20,14 +20,14 @@ constexpr const char* steps[] = {
     "reserve stock", "charge card", "print label", "hand to carrier", "send receipt"};
 
 constexpr durable::Activity<std::string(std::string)> work{"Work"};
-constexpr durable::Activity<void(std::string)> undo{"Undo"};
+constexpr durable::Activity<void(durable::Undo<std::string, std::string>)> undo{"Undo"};
 constexpr durable::Orchestration<std::string(std::string)> order{"Order"};
 
 durable::Task<std::string> fulfil(durable::Context ctx, std::string id) {
     std::string receipt = id + ":";
     for (const std::string step : steps) {
-        const auto done = co_await ctx.call(work, step, {.retry = {.max_attempts = 3}});
-        ctx.on_failure(undo, step);
+        const auto done =
+            co_await ctx.call(work, step, durable::undo_with(undo), {.retry = {.max_attempts = 3}});
         receipt += " " + done + ";";
     }
     co_return receipt;
@@ -56,9 +56,11 @@ int main(int argc, char** argv) {
         act(ctx, directory, step);
         return step + " done";
     });
-    registry.add(undo, [&](durable::ActivityContext& ctx, const std::string& step) {
-        act(ctx, directory, "undo: " + step);
-    });
+    registry.add(
+        undo,
+        [&](durable::ActivityContext& ctx, const durable::Undo<std::string, std::string>& step) {
+            act(ctx, directory, "undo: " + step.input);
+        });
     registry.add(order, fulfil);
     const auto runtime =
         durable::Runtime::start(*opened, registry, {.logger = durable::silent_logger()});

@@ -10,19 +10,17 @@
 using namespace std::chrono_literals;
 
 constexpr durable::Activity<std::string(std::string)> book_flight{"BookFlight"};
-constexpr durable::Activity<void(std::string)> cancel_flight{"CancelFlight"};
+using Booking = durable::Undo<std::string, std::string>; // of a traveller, with a ticket if any
+constexpr durable::Activity<void(Booking)> cancel_flight{"CancelFlight"};
 constexpr durable::Activity<std::string(std::string)> book_hotel{"BookHotel"};
-constexpr durable::Activity<void(std::string)> cancel_hotel{"CancelHotel"};
+constexpr durable::Activity<void(Booking)> cancel_hotel{"CancelHotel"};
 constexpr durable::Activity<void(std::string)> charge{"Charge"};
 constexpr durable::Orchestration<std::string(std::string)> trip{"Trip"};
 
 durable::Task<std::string> book(durable::Context ctx, std::string traveller) {
-    const auto flight = co_await ctx.call(book_flight, traveller);
-    ctx.on_failure(cancel_flight, flight);
-
-    const auto hotel = co_await ctx.call(book_hotel, traveller);
-    ctx.on_failure(cancel_hotel, hotel);
-
+    const auto flight =
+        co_await ctx.call(book_flight, traveller, durable::undo_with(cancel_flight));
+    const auto hotel = co_await ctx.call(book_hotel, traveller, durable::undo_with(cancel_hotel));
     co_await ctx.call(charge, traveller, {.retry = {.max_attempts = 2, .first_delay = 10ms}});
     co_return flight + " and " + hotel;
 }
@@ -32,9 +30,13 @@ int main() {
     durable::Registry registry;
     const auto say = [](std::string text) { std::cout << text + '\n'; };
     registry.add(book_flight, [](const std::string& who) { return "flight of " + who; });
-    registry.add(cancel_flight, [say](const std::string& what) { say("cancelled: " + what); });
+    registry.add(cancel_flight, [say](const Booking& booked) {
+        say("cancelled: " + booked.result.value_or("what " + booked.input + " may have booked"));
+    });
     registry.add(book_hotel, [](const std::string& who) { return "hotel of " + who; });
-    registry.add(cancel_hotel, [say](const std::string& what) { say("cancelled: " + what); });
+    registry.add(cancel_hotel, [say](const Booking& booked) {
+        say("cancelled: " + booked.result.value_or("what " + booked.input + " may have booked"));
+    });
     registry.add(charge, [](const std::string& who) {
         if (who == "broke") {
             throw std::runtime_error{"card declined"};

@@ -1,3 +1,4 @@
+#include "base/deadline.hpp"
 #include "base/random.hpp"
 #include "base/try.hpp"
 #include "base/utf8.hpp"
@@ -132,7 +133,7 @@ watch_until(Provider& provider, Clock& clock, const Watched& watched, Done done)
                     "the time limit of a wait must not be negative: " +
                         std::to_string(limit.count()) + " ms");
     }
-    const auto deadline = add_saturating(clock.steady(), limit);
+    const auto deadline = deadline_after(clock, limit);
     // What has not begun is not done: the first look may wait, too.
     WatchInstance watch{.instance = id, .timeout = limit, .ended_only = ended_only};
     while (true) {
@@ -225,8 +226,16 @@ Result<> Client::enqueue(const std::string& id, std::string_view queue, std::str
 
 Result<> Client::cancel(const std::string& id, std::string reason) const {
     DURABLE_TRY(check_id(id));
-    return provider_->enqueue_for_orchestrator(
-        work::CancelInstance{.instance = id, .reason = std::move(reason)}, std::nullopt);
+    DURABLE_TRY_ASSIGN(const auto state, provider_->watch_instance({.instance = id}));
+    if (!state.exists && state.incarnation == 0) {
+        return fail(ErrorCode::not_found, "instance " + id + " not found", "cancel");
+    }
+    // This one, and no other that may be started under its id after it was deleted.
+    work::CancelInstance cancel{.instance = id, .reason = std::move(reason)};
+    if (state.incarnation != 0) {
+        cancel.incarnation = state.incarnation;
+    }
+    return provider_->enqueue_for_orchestrator(std::move(cancel), std::nullopt);
 }
 
 Result<OrchestrationStatus> Client::status(const std::string& id) const {

@@ -8,13 +8,27 @@
 #include <cstdio>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace durable {
 
 namespace {
 
-// A record is one line of text, whatever users put into it.
+// A record begins one line of text, whatever users put into it.
 using utf8::append_one_line;
+
+constexpr std::string_view next_line = "\n    ";
+
+// A text of several lines goes on in lines that no record begins with.
+void append_lines(std::string& line, std::string_view text) {
+    for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+        append_one_line(line, text.substr(0, end));
+        line += next_line;
+        text.remove_prefix(end + 1);
+    }
+    append_one_line(line, text);
+}
 
 std::string as_text(const LogRecord& record) {
     auto line = timestamp(record.time);
@@ -30,10 +44,15 @@ std::string as_text(const LogRecord& record) {
             line += '#' + std::to_string(record.turn);
         }
     }
+    auto message = record.message;
+    while (message.ends_with('\n')) {
+        message.remove_suffix(1);
+    }
     line += ' ';
-    append_one_line(line, record.message);
+    append_lines(line, message);
+    auto before = message.contains('\n') ? next_line : " ";
     for (const auto& field : record.fields) {
-        line += ' ';
+        line += std::exchange(before, " ");
         append_one_line(line, field.name);
         line += '=';
         append_one_line(line, field.value);

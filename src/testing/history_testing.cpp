@@ -1,6 +1,7 @@
 #include "base/try.hpp"
 #include "replay/execution.hpp"
 #include "replay/failure.hpp"
+#include "replay/rules.hpp"
 #include "runtime/node.hpp"
 
 #include <durable/codec.hpp>
@@ -31,6 +32,7 @@ void carry(std::optional<std::vector<CarriedMessage>>& messages,
 details::Application activity_details(Failure failure) {
     details::Application details{.message = std::move(failure.message),
                                  .retryable = failure.retryable,
+                                 .permanent = failure.retryable.permanent(),
                                  .activity = std::move(failure.activity)};
     if (failure.kind != failure_kind::activity_failed) {
         details.failure_kind = std::move(failure.kind);
@@ -181,7 +183,8 @@ Result<std::string> print_history(std::span<const HistoryEvent> history) {
 HistoryBuilder::HistoryBuilder(std::string orchestration, std::string input, std::string version) {
     add(history::OrchestrationStarted{.name = std::move(orchestration),
                                       .version = std::move(version),
-                                      .input = std::move(input)});
+                                      .input = std::move(input),
+                                      .rules = replay::current_rules});
 }
 
 HistoryBuilder& HistoryBuilder::carried_message(std::string queue, std::string data) {

@@ -171,6 +171,31 @@ void an_incarnation_stays_the_same_from_turn_to_turn(Factory& factory) {
     expect_eq(turn.incarnation, first.incarnation, "it is the same instance");
 }
 
+// A client that means this instance, and not another that gets its id later, must learn which it
+// is.
+void the_state_tells_the_incarnation(Factory& factory) {
+    const Store store{factory};
+    const auto told = [&] {
+        return value_of(store->watch_instance({.instance = "A"})).incarnation;
+    };
+    expect_eq(told(), 0, "what does not exist has none");
+    store.poke("A");
+    expect_eq(told(), 0, "nor has what messages were sent to");
+    store.start("A");
+    const auto queued = told();
+    const auto turn = store.fetch_turn();
+    if (turn.incarnation == 0) {
+        skip("this provider does not tell incarnations apart");
+    }
+    expect_eq(queued, turn.incarnation, "what is going to start has the one of its first turn");
+    store.commit(turn, {.metadata = named(), .history_delta = {started()}});
+    expect_eq(told(), turn.incarnation, "and keeps it");
+    expect_ok(store.admin().delete_instance("A", true), "deleted,");
+    expect_eq(told(), 0, "it has none,");
+    store.send_later(start_of("A"), std::chrono::hours{1});
+    expect(told() != 0 && told() != turn.incarnation, "and its successor has another");
+}
+
 } // namespace
 
 CheckList cached_history_checks() {
@@ -204,6 +229,10 @@ CheckList cached_history_checks() {
          "cached_history",
          "P8",
          an_incarnation_stays_the_same_from_turn_to_turn},
+        {"the_state_tells_the_incarnation",
+         "cached_history",
+         "P8",
+         the_state_tells_the_incarnation},
     };
     return list;
 }

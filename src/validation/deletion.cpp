@@ -238,6 +238,65 @@ void test_delete_instances_atomic_orphan_detection(Factory& factory) {
     expect(value_of(store.admin().list_instances()).empty(), "then nothing is left");
 }
 
+work::StartOrchestration child_start(const std::string& instance, const std::string& parent) {
+    auto start = start_of(instance);
+    start.parent_instance = parent;
+    start.parent_id = 2;
+    start.parent_execution_id = 1;
+    return start;
+}
+
+// They would begin as children of an instance that is gone, and answer one that has its id.
+void children_that_have_not_begun_are_deleted_too(Factory& factory) {
+    const Store store{factory};
+    store.make_running("parent");
+    store.make_running("other");
+    store.send(child_start("unbegun", "parent"));
+    store.poke("unbegun");
+    store.send_later(child_start("later", "parent"), std::chrono::hours{1});
+    store.send(child_start("others", "other"));
+
+    const auto deleted = value_of(store.admin().delete_instance("parent", force));
+    expect_eq(deleted.instances_deleted, 1, "a child that has not begun is no instance");
+    expect_eq(deleted.queue_messages_deleted, 3, "its start goes, and what was sent to it");
+    const auto turn = store.fetch_turn();
+    expect_eq(turn.instance, "others", "the children of others stay");
+    store.expect_no_turn("nothing begins that the deleted one has started");
+    store.send(start_of("unbegun"));
+    expect_eq(types_of(store.fetch_turn().messages),
+              Names{"StartOrchestration"},
+              "the id is free, and nothing waits for it");
+}
+
+void a_turn_that_begins_a_child_of_a_deleted_parent_is_lost(Factory& factory) {
+    const Store store{factory};
+    store.make_running("parent");
+    store.send(child_start("child", "parent"));
+    const auto turn = store.fetch_turn();
+    expect_eq(turn.instance, "child", "somebody works on it");
+
+    expect_ok(store.admin().delete_instance("parent", force), "the parent is deleted");
+    expect_error(store.try_commit(turn, {.metadata = named(), .history_delta = {started()}}),
+                 ErrorCode::lock_lost,
+                 "a child cannot begin after its parent was deleted");
+    expect(!store.exists("child"), "so it does not exist");
+}
+
+void a_start_by_somebody_else_survives(Factory& factory) {
+    const Store store{factory};
+    store.make_running("parent");
+    store.send(child_start("child", "parent"));
+    auto own = start_of("child");
+    own.input = "by a client";
+    store.send(own);
+
+    const auto deleted = value_of(store.admin().delete_instance("parent", force));
+    expect_eq(deleted.queue_messages_deleted, 1, "the parent's start goes");
+    const auto turn = store.fetch_turn();
+    expect_eq(turn.messages.size(), 1, "the other one stays");
+    expect(turn.messages.front() == WorkItem{own}, "as it was sent");
+}
+
 // An activity of the old life finishes in the new one: its result must not be delivered, because
 // the same event id means something else now.
 void test_stale_activity_after_delete_recreate(Factory& factory) {
@@ -294,6 +353,15 @@ CheckList deletion_checks() {
          "deletion",
          "P2",
          test_delete_instances_atomic_orphan_detection},
+        {"children_that_have_not_begun_are_deleted_too",
+         "deletion",
+         "P2",
+         children_that_have_not_begun_are_deleted_too},
+        {"a_turn_that_begins_a_child_of_a_deleted_parent_is_lost",
+         "deletion",
+         "P3",
+         a_turn_that_begins_a_child_of_a_deleted_parent_is_lost},
+        {"a_start_by_somebody_else_survives", "deletion", "P2", a_start_by_somebody_else_survives},
         {"test_stale_activity_after_delete_recreate",
          "deletion",
          "P3",

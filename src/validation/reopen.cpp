@@ -51,6 +51,36 @@ void attempts_survive_a_reopen(Factory& factory) {
     expect_eq(store.fetch_work().attempt_count, 2, "nor a poisonous activity");
 }
 
+// Messages of children name the incarnation of their parent: after a crash, too, it is the one that
+// they name, and no later instance of an id gets one that was used before.
+void incarnations_survive_a_reopen(Factory& factory) {
+    Store store{factory};
+    const auto told = [&](const std::string& id) {
+        return value_of(store->watch_instance({.instance = id})).incarnation;
+    };
+    store.make_running("kept");
+    store.make_running("reborn");
+    const auto first = told("reborn");
+    if (first == 0) {
+        skip("this provider does not tell incarnations apart");
+    }
+    store.poke("ghost"); // forgotten again with its only activity
+    store.enqueue(activity("nobody", 1));
+    store.discard(store.fetch_work());
+    expect_ok(store.admin().delete_instance("reborn", true), "one is deleted");
+    const auto kept = told("kept");
+
+    store.reopen();
+
+    expect_eq(told("kept"), kept, "a reopen changes no incarnation");
+    store.make_running("reborn");
+    const auto second = told("reborn");
+    expect(second != first && second != kept, "a later life has one that nobody had");
+    store.reopen();
+    expect_eq(told("reborn"), second, "and keeps it");
+    expect_eq(store.exists("kept"), true, "beside the others");
+}
+
 // Whoever held the lease may be gone with the process: the work must not be.
 void leased_work_is_not_lost_by_a_reopen(Factory& factory) {
     Store store{factory};
@@ -192,6 +222,7 @@ CheckList reopen_checks() {
          "P12",
          everything_committed_survives_a_reopen},
         {"attempts_survive_a_reopen", "reopen", "P7", attempts_survive_a_reopen},
+        {"incarnations_survive_a_reopen", "reopen", "P12", incarnations_survive_a_reopen},
         {"leased_work_is_not_lost_by_a_reopen",
          "reopen",
          "P4",

@@ -104,11 +104,13 @@ WorkItem draw_message(Dice& dice, const std::string& instance, Instant now) {
     case 0:
     case 1:
     case 2:
-        return work::StartOrchestration{.instance = instance,
-                                        .orchestration = dice.one_in(2) ? "Orch" : "Other",
-                                        .input = word(dice, values),
-                                        .version = maybe(dice, "1.0.0"),
-                                        .execution_id = execution};
+        return work::StartOrchestration{
+            .instance = instance,
+            .orchestration = dice.one_in(2) ? "Orch" : "Other",
+            .input = word(dice, values),
+            .version = maybe(dice, "1.0.0"),
+            .parent_instance = dice.one_in(3) ? std::optional{draw_instance(dice)} : std::nullopt,
+            .execution_id = execution};
     case 3:
         return work::ContinueAsNew{
             .instance = instance, .orchestration = "Orch", .version = maybe(dice, "2.0.0")};
