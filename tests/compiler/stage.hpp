@@ -125,6 +125,11 @@ class Stage final : public detail::Engine {
     detail::Slot* schedule_retrying(const detail::StepRequest&, const CallOptions&) override {
         return nullptr;
     }
+    detail::Slot* schedule_kept(const detail::StepRequest&,
+                                const CallOptions&,
+                                const detail::UndoRequest*) override {
+        return nullptr;
+    }
     detail::Slot* continue_as_new(const detail::StepRequest&) override { return nullptr; }
     void refuse(std::string) override {}
     std::string_view keep(std::string_view text) override { return text; }
@@ -135,7 +140,7 @@ class Stage final : public detail::Engine {
     void wait_lost(const detail::Slot*) noexcept override {}
     void set_status(std::optional<std::string_view>, Where) override {}
     [[nodiscard]] std::optional<std::string> status() const override { return {}; }
-    void kv_set(std::string_view, std::string, Where) override {}
+    void kv_set(std::string_view, std::string, detail::Recode, Where) override {}
     void kv_clear(std::string_view, Where) override {}
     void kv_clear_all(Where) override {}
     std::size_t kv_prune(Instant, Where) override { return 0; }

@@ -65,7 +65,7 @@ TEST_P(Beginnings, AHistoryInWhichNoCodeRanSaysNothingAgainstTheCode) {
     registry.add(root, pause);
     store->more_turn_attempts = 10;
     start(root, "in", {.id = "a"});
-    EXPECT_NE(failure("a").find("exceeded 11 attempts"), Text::npos);
+    EXPECT_NE(failure("a").find("exceeded 10 attempts"), Text::npos);
     store->more_turn_attempts = 0;
     auto events = history("a");
     std::get<history::OrchestrationStarted>(events.front().kind).version = "1.0.0";
@@ -85,7 +85,7 @@ TEST_P(Beginnings, OfAPoisonedHistoryEverythingThatTheCodeDidIsCompared) {
     start(root, "in", {.id = "a"});
     settle();
     store->more_turn_attempts = 10;
-    EXPECT_NE(failure("a").find("exceeded 11 attempts"), Text::npos);
+    EXPECT_NE(failure("a").find("exceeded 10 attempts"), Text::npos);
     store->more_turn_attempts = 0;
 
     const auto same = testing::replay(registry, history("a"));

@@ -104,7 +104,9 @@ TEST_P(Cancellation, BeforeTheFirstTurnWins) {
 
 TEST_P(Cancellation, T22_OfAnUnknownInstanceHurtsNobody) {
     registry.add(root, [](Context, Text) -> Task<Text> { co_return "done"; });
-    ASSERT_TRUE(client.cancel("no-such-instance", "typo"));
+    EXPECT_EQ(client.cancel("no-such-instance", "typo").error().code, ErrorCode::not_found);
+    ASSERT_TRUE(store->enqueue_for_orchestrator(
+        work::CancelInstance{.instance = "no-such-instance", .reason = "by hand"}, std::nullopt));
     ASSERT_TRUE(client.raise("no-such-instance", go, "typo"));
 
     start(root, "", {.id = "a"});

@@ -221,6 +221,24 @@ TEST_P(Executions, T05_AParentWhoseChildIdIsRunningElsewhereIsTold) {
     EXPECT_EQ(status("busy"), RunStatus::running);
 }
 
+TEST_P(Executions, T05_AParentWhoseChildIdIsRunningElsewhereIsToldOnce) {
+    registry.add(child,
+                 [](Context ctx, Text) -> Task<Text> { co_return co_await ctx.wait_for(go); });
+    registry.add(parent, [](Context ctx, Text) -> Task<Text> {
+        const auto answer = co_await ctx.call(child, "", {.id = "busy"}).as_result();
+        co_return answer ? *answer : "failed";
+    });
+    start(child, "", {.id = "busy"});
+    settle();
+    start(parent, "", {.id = "p"});
+
+    ASSERT_TRUE(runtime().run_turn()); // of the parent
+    ASSERT_TRUE(runtime().run_turn()); // of the instance that has the id
+
+    EXPECT_EQ(management().queue_depths().value().orchestrator_queue, 1u);
+    EXPECT_EQ(output("p"), "failed");
+}
+
 TEST_P(Executions, T07_ADetachedStartSurvivesContinueAsNew) {
     registry.add(child, [](Context, Text) -> Task<Text> { co_return "started"; });
     registry.add(counter, [](Context ctx, int n) -> Task<Text> {

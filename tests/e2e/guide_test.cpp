@@ -13,7 +13,8 @@ DURABLE_E2E_SUITE(Guide);
 
 constexpr durable::Activity<int(std::string)> price_of{"PriceOf"};
 constexpr durable::Activity<std::string(std::string)> charge{"Charge"};
-constexpr durable::Activity<void(std::string)> refund{"Refund"};
+constexpr durable::Activity<void(durable::Undo<std::string, std::string>)> refund{"Refund"};
+constexpr durable::Activity<void(std::string)> apologise{"Apologise"};
 constexpr durable::Activity<std::string(std::string)> ship{"Ship"};
 constexpr durable::Orchestration<int(std::vector<std::string>)> basket{"Basket"};
 constexpr durable::Orchestration<std::string(std::string)> order{"Order"};
@@ -25,6 +26,17 @@ constexpr durable::Event<std::string> offer{"Offer"};
 constexpr durable::Event<std::string> withdrawal{"Withdrawal"};
 constexpr durable::Queue<int> payments{"Payments"};
 
+// A bank, as seen from here.
+class Gateway {
+ public:
+    explicit Gateway(std::vector<std::string>& refunded) : refunded_{refunded} {}
+    void refund(const std::string& receipt) const { refunded_.push_back(receipt); }
+    void refund_by_key(const std::string& key) const { refunded_.push_back("key " + key); }
+
+ private:
+    std::vector<std::string>& refunded_;
+};
+
 durable::Task<int> add_up(durable::Context ctx, std::vector<std::string> items) {
     std::vector<durable::Operation<int>> lookups;
     for (const auto& item : items) {
@@ -35,8 +47,8 @@ durable::Task<int> add_up(durable::Context ctx, std::vector<std::string> items) 
 }
 
 durable::Task<std::string> handle_order(durable::Context ctx, std::string item) {
-    const auto receipt = co_await ctx.call(charge, item);
-    ctx.on_failure(refund, receipt); // if anything below fails, or somebody cancels
+    // If anything fails from here on, or a client cancels, `refund` is called.
+    const auto receipt = co_await ctx.call(charge, item, durable::undo_with(refund));
 
     ctx.set_status("paid");
     const auto parcel = co_await ctx.call(
@@ -52,8 +64,8 @@ durable::Task<std::string> deliver(durable::Context ctx, std::string item) {
     } catch (const durable::OperationFailed& error) {
         failure = error.failure(); // only remembered here
     }
-    co_await ctx.call(refund, item);
-    co_return "refunded: " + failure->message;
+    co_await ctx.call(apologise, item);
+    co_return "sorry: " + failure->message;
 }
 
 durable::Task<std::string> take_bids(durable::Context ctx, std::string item) {
@@ -93,12 +105,12 @@ TEST_P(Guide, WhatACatchBlockHasRememberedIsAwaitedBehindIt) {
     registry.add(charge, [](const std::string& item) { return item + " paid"; });
     registry.add(ship,
                  [](const std::string&) -> std::string { throw std::runtime_error{"no truck"}; });
-    registry.add(refund, [](const std::string&) {});
+    registry.add(apologise, [](const std::string&) {});
     registry.add(delivery, deliver);
     start(delivery, "chair", {.id = "a"});
     settle();
 
-    EXPECT_EQ(output("a"), "refunded: no truck");
+    EXPECT_EQ(output("a"), "sorry: no truck");
 }
 
 TEST_P(Guide, ManyAtOnce) {
@@ -112,7 +124,14 @@ TEST_P(Guide, ManyAtOnce) {
 TEST_P(Guide, UndoAndRetry) {
     std::vector<std::string> refunded;
     registry.add(charge, [](const std::string& item) { return "receipt for " + item; });
-    registry.add(refund, [&](const std::string& receipt) { refunded.push_back(receipt); });
+    const Gateway gateway{refunded};
+    registry.add(refund, [&](const durable::Undo<std::string, std::string>& charged) {
+        if (charged.result) {
+            gateway.refund(*charged.result);
+        } else { // it failed, or nobody knows: the gateway does, by the key of the call
+            gateway.refund_by_key(charged.idempotency_key);
+        }
+    });
     registry.add(ship, [](const std::string& item) -> std::string {
         throw std::runtime_error{"no truck for " + item};
     });

@@ -96,6 +96,47 @@ TEST_P(Shutdown, ATurnThatBlocksIsNoActivityAndIsNamed) {
     wait_until([&] { return !log->with("turn discarded: the lease was lost").empty(); });
 }
 
+constexpr Activity<Text(Text)> quick{"Quick"};
+
+// R10: it ran on an engine thread, which is on the books as lost until the activity comes back.
+TEST_P(Shutdown, WaitsForWorkAfterAShortActivityWasGivenUpAndCameBack) {
+    std::atomic<bool> release = false;
+    std::atomic<bool> works = false;
+    registry.add(quick, [&](const Text& input) {
+        wait_until([&] { return release.load(); });
+        return input;
+    });
+    registry.mark_short(quick);
+    registry.add(work, [&](const Text& input) {
+        works = true;
+        wait_until([&] { return !log->with("runtime stops").empty(); });
+        return input;
+    });
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        if (input == "quick") {
+            const auto answer = co_await ctx.within(1ms, ctx.call(quick, input));
+            co_return answer ? "in time" : "too late";
+        }
+        co_return co_await ctx.call(work, input);
+    });
+    options.orchestration_threads = 2;
+    options.activity_threads = 2;
+    options.activity_cancellation_grace_period = 1ms;
+    auto runtime = Runtime::start(store, registry, options);
+    ASSERT_EQ(client.start(root, "quick").value().wait(60s).value(), "too late");
+    wait_until([&] { return !log->with("an activity ignores the request to stop").empty(); });
+    release = true;
+    wait_until([&] { return !log->with("an activity that was given up has returned").empty(); });
+
+    const auto run = client.start(root, "work").value();
+    wait_until([&] { return works.load(); });
+    const auto report = runtime.shutdown(60s);
+
+    EXPECT_EQ(report.drained, 1u);
+    EXPECT_EQ(report.leaked, 0u);
+    EXPECT_TRUE(report.in_time);
+}
+
 TEST_P(Shutdown, ReleasesTheSessionsOfARuntimeWithoutAName) {
     serve_session_then_shut_down();
 

@@ -64,6 +64,30 @@ TEST_P(Steps, AnActivitysFailureThatNobodyCatchesReachesTheTopAsItWas) {
     EXPECT_EQ(error.activity, "Work");
 }
 
+// U5: only what the activity says counts; an exception that says nothing is worth another attempt.
+TEST_P(Steps, AnActivityThatSaysNotRetryableIsNotRetried) {
+    std::atomic<int> runs = 0;
+    registry.add(work, [&](const Text& how) -> Text {
+        ++runs;
+        if (how == "permanent") {
+            throw OperationFailed{{.kind = "Declined", .message = "no", .retryable = false}};
+        }
+        throw OperationFailed{{.kind = "Declined", .message = "no"}};
+    });
+    registry.add(root, [](Context ctx, Text how) -> Task<Text> {
+        const RetryPolicy retry{.max_attempts = 3, .backoff = Backoff::none};
+        co_return co_await ctx.call(work, how, {.retry = retry});
+    });
+
+    start(root, "permanent", {.id = "a"});
+    EXPECT_EQ(failure("a"), "activity 'Work' failed: no");
+    EXPECT_EQ(runs, 1);
+
+    start(root, "nothing said", {.id = "b"});
+    EXPECT_EQ(failure("b"), "activity 'Work' failed: no");
+    EXPECT_EQ(runs, 1 + 3);
+}
+
 TEST_P(Steps, AFailureOfTheOrchestrationsOwnNamesNoActivity) {
     registry.add(work, [](const Text&) -> Text { throw std::runtime_error{"no gas"}; });
     registry.add(root, [](Context ctx, Text input) -> Task<Text> {

@@ -30,9 +30,13 @@ constexpr std::array members = {
     R"("later":1,)"sv, R"("later":[{"a":null}],)"sv, R"("later" : { "type" : "x y" } ,)"sv,
     R"("\u006cater":-1.5e3,)"sv, R"("type":"TimerFired",)"sv, R"("location":"a:1",)"sv,
     R"("location":"",)"sv, R"("tag":null,)"sv, R"("session_id":"s\n",)"sv,
-    R"("parent_execution_id":7,)"sv, R"("parent_id":18446744073709551615,)"sv,
+    R"("parent_execution_id":7,)"sv, R"("parent_incarnation":7,)"sv, R"("incarnation":null,)"sv,
+    R"("parent_id":18446744073709551615,)"sv,
     R"("failure_kind":"k",)"sv, R"("carry_forward_events":[["a","b"]],)"sv,
     R"("carry_forward_events":null,)"sv, R"("carry_forward_raised":[["a","b"]],)"sv,
+    R"("carry_forward_order":"eq",)"sv, R"("rules":1,)"sv, R"("ended_by":"runtime",)"sv,
+    R"("when_dropped":"abandon",)"sv, R"("permanent":true,)"sv, R"("permanent":false,)"sv,
+    R"("on_cancel":"wait",)"sv, R"("undo":"u",)"sv,
     R"("call_id":2,)"sv, R"("call_attempt":2,)"sv, R"("activity":"a",)"sv, R"("name":"n",)"sv,
 };
 // clang-format on

@@ -18,7 +18,8 @@ using nlohmann::json;
 // name:type, then how the member may be absent.
 //   types   s string   n u64   c u32   b boolean   p array of [name,data]   e error
 //           K application kind   M poison message type   N "Nondeterminism"
-//   absent  (nothing) never   ? written as null   - left out   ~ left out when ""   = has a default
+//   absent  (nothing) never   ? written as null   - left out   ~ left out when "" or false   = has
+//   a default
 struct Shape {
     std::string_view name;
     std::string_view members;
@@ -31,10 +32,11 @@ constexpr std::string_view common_members =
 constexpr std::array events = std::to_array<Shape>({
     {"OrchestrationStarted",
      "name:s version:s input:s parent_instance:s? parent_id:n? carry_forward_events:p- "
-     "initial_custom_status:s- parent_execution_id:n- carry_forward_raised:p-"},
+     "initial_custom_status:s- parent_execution_id:n- carry_forward_raised:p- "
+     "carry_forward_order:s~ rules:n- parent_incarnation:n-"},
     {"OrchestrationCompleted", "output:s"},
-    {"OrchestrationFailed", "details:e"},
-    {"ActivityScheduled", "name:s input:s session_id:s- tag:s-"},
+    {"OrchestrationFailed", "details:e ended_by:s~"},
+    {"ActivityScheduled", "name:s input:s session_id:s- tag:s- on_cancel:s- undo:s-"},
     {"ActivityCompleted", "result:s"},
     {"ActivityFailed", "details:e"},
     {"ActivityCancelRequested", "reason:s"},
@@ -44,7 +46,7 @@ constexpr std::array events = std::to_array<Shape>({
     {"ExternalSubscribed", "name:s"},
     {"ExternalEvent", "name:s data:s"},
     {"OrchestrationChained", "name:s instance:s input:s"},
-    {"SubOrchestrationScheduled", "name:s instance:s input:s"},
+    {"SubOrchestrationScheduled", "name:s instance:s input:s when_dropped:s~"},
     {"SubOrchestrationCompleted", "result:s"},
     {"SubOrchestrationFailed", "details:e"},
     {"SubOrchestrationCancelRequested", "reason:s"},
@@ -64,29 +66,33 @@ constexpr std::array events = std::to_array<Shape>({
 constexpr std::array work_items = std::to_array<Shape>({
     {"StartOrchestration",
      "instance:s orchestration:s input:s version:s? parent_instance:s? parent_id:n? "
-     "execution_id:n parent_execution_id:n-"},
+     "execution_id:n parent_execution_id:n- parent_incarnation:n-"},
     {"ActivityExecute",
      "instance:s execution_id:n id:n name:s input:s session_id:s- tag:s- orchestration:s~ "
-     "orchestration_version:s~ call_id:n- call_attempt:c-"},
+     "orchestration_version:s~ call_id:n- call_attempt:c- incarnation:n-"},
     {"ActivityCompleted", "instance:s execution_id:n id:n result:s"},
     {"ActivityFailed", "instance:s execution_id:n id:n details:e"},
     {"TimerFired", "instance:s execution_id:n id:n fire_at_ms:n"},
     {"ExternalRaised", "instance:s name:s data:s"},
-    {"SubOrchCompleted", "parent_instance:s parent_execution_id:n parent_id:n result:s"},
-    {"SubOrchFailed", "parent_instance:s parent_execution_id:n parent_id:n details:e"},
-    {"CancelInstance", "instance:s reason:s"},
+    {"SubOrchCompleted",
+     "parent_instance:s parent_execution_id:n parent_id:n result:s parent_incarnation:n-"},
+    {"SubOrchFailed",
+     "parent_instance:s parent_execution_id:n parent_id:n details:e parent_incarnation:n-"},
+    {"CancelInstance",
+     "instance:s reason:s parent_instance:s- parent_execution_id:n- parent_id:n- "
+     "parent_incarnation:n- incarnation:n-"},
     {"ContinueAsNew",
      "instance:s orchestration:s input:s version:s? carry_forward_events:p= "
      "initial_custom_status:s- parent_instance:s- parent_id:n- parent_execution_id:n- "
-     "carry_forward_raised:p-"},
+     "carry_forward_raised:p- carry_forward_order:s~ parent_incarnation:n-"},
     {"QueueMessage", "instance:s name:s data:s"},
 });
 
 constexpr std::array errors = std::to_array<Shape>({
     {"Infrastructure", "operation:s message:s retryable:b"},
     {"Configuration", "kind:N resource:s message:s?"},
-    {"Application", "kind:K message:s retryable:b failure_kind:s~ activity:s~"},
-    {"Poison", "attempt_count:c max_attempts:c message_type:M message:s cause:s~"},
+    {"Application", "kind:K message:s retryable:b failure_kind:s~ activity:s~ permanent:b~"},
+    {"Poison", "attempt_count:c max_attempts:c message_type:M message:s cause:s~ permanent:b~"},
 });
 
 constexpr std::array application_kinds = std::to_array<Shape>({{"Cancelled", "reason:s"}});
@@ -162,7 +168,7 @@ bool settle(json& object, std::string_view member) {
     if (!canonical) {
         return false;
     }
-    if (absence == '~' && *canonical == "") {
+    if (absence == '~' && (*canonical == "" || *canonical == false)) {
         object.erase(name);
     } else {
         object[name] = *std::move(canonical);

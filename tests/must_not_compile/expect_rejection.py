@@ -6,6 +6,7 @@ The file holds a mistake between `#ifdef MISTAKE` and `#endif`, and the messages
     // expect: text             every compiler must say it
     // expect(Clang): text      this one must
     // expect alone: text       the only error of every compiler: nothing hides it
+    // expect at most: 40 lines of output, with the notes about how it came to the error
 
 Compiled with -DMISTAKE, otherwise as the build compiles the control, it must be rejected with every
 promised text. A file is skipped for a compiler that it expects nothing of.
@@ -66,6 +67,11 @@ def main(compiler_id, database, control, path):
     errors = re.findall(r"error: .*", done.stderr)
     if alone and len(errors) > 1:
         print(f"{path}: more than the one error that was promised:", *errors, sep="\n  ")
+        return 1
+    lines = done.stderr.count("\n")
+    limit = re.search(r"^// expect at most: (\d+) lines", text, re.M)
+    if limit and lines > int(limit[1]):
+        print(f"{path}: {lines} lines of output, at most {limit[1]} are promised")
         return 1
     return 1 if missing else 0
 

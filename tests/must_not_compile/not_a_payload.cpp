@@ -1,5 +1,7 @@
-// What cannot be written as a payload cannot cross the durable boundary.
-// expect: the input must be a durable::Payload: see durable/payload.hpp
+// What cannot be written as a payload cannot cross the durable boundary. One sentence says what to
+// add, however often the contract is used.
+// expect alone: the input is no payload: write DURABLE_PAYLOAD(Type, members...) below its struct
+// expect at most: 40 lines
 
 #include "contracts.hpp"
 
@@ -10,7 +12,17 @@ static_assert(right.name() == "Right");
 
 #ifdef MISTAKE
 struct Handle {
-    int number;
+    int number = 0;
 };
 constexpr durable::Activity<int(Handle)> wrong{"Wrong"};
+
+durable::Task<int> use(durable::Context ctx, int number) {
+    const auto result = co_await ctx.call(wrong, {.number = number});
+    co_return result;
+}
+
+void bind(durable::Registry& registry) {
+    registry.add(watch, use);
+    registry.add(wrong, [](const Handle& handle) { return handle.number; });
+}
 #endif

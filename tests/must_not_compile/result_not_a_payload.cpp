@@ -1,5 +1,6 @@
 // A result is stored like an input.
-// expect: the result must be a durable::Payload or void: see durable/payload.hpp
+// expect alone: the result is neither void nor a payload: write DURABLE_PAYLOAD(Type, members...)
+// expect at most: 40 lines
 
 #include "contracts.hpp"
 

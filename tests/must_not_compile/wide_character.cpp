@@ -1,5 +1,6 @@
 // A character that is not char is neither a text nor a number.
-// expect: the input must be a durable::Payload: see durable/payload.hpp
+// expect alone: the input is no payload: write DURABLE_PAYLOAD(Type, members...) below its struct
+// expect at most: 40 lines
 
 #include "contracts.hpp"
 

@@ -11,7 +11,8 @@ namespace durable::property {
 namespace {
 
 bool is_cancel(const WorkItem& item) {
-    return std::holds_alternative<work::CancelInstance>(item);
+    const auto* const cancel = std::get_if<work::CancelInstance>(&item);
+    return cancel != nullptr && cancel->reason.starts_with(meant);
 }
 
 bool is_start(const WorkItem& item) {
@@ -66,6 +67,27 @@ bool same(const replay::TurnResult& a, const replay::TurnResult& b) {
            a.counters.carried == b.counters.carried && a.counters.unread == b.counters.unread;
 }
 
+// What was meant for others, or what a clock that jumped has left behind; nullopt: neither.
+std::optional<std::string> misunderstanding(const std::vector<HistoryEvent>& delta, Instant now) {
+    constexpr std::uint64_t longest_ms = 60'000; // no program sleeps longer
+    for (const auto& event : delta) {
+        if (const auto* cancelled = std::get_if<history::OrchestrationCancelRequested>(&event.kind);
+            cancelled != nullptr && !cancelled->reason.starts_with(meant)) {
+            return "cancelled by somebody who meant another instance: " + cancelled->reason;
+        }
+        if (const auto* answer = std::get_if<history::SubOrchestrationCompleted>(&event.kind);
+            answer != nullptr && answer->result == stray) {
+            return "answered by the child of another life";
+        }
+        if (const auto* timer = std::get_if<history::TimerCreated>(&event.kind);
+            timer != nullptr && timer->fire_at_ms > to_epoch_ms(now) + longest_ms) {
+            return "a timer " + std::to_string(timer->fire_at_ms - to_epoch_ms(now)) +
+                   " ms ahead of the turn's clock";
+        }
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 bool Driver::load(Run& run) {
@@ -74,6 +96,7 @@ bool Driver::load(Run& run) {
         cached_ = replay::Execution::create({.handler = handler_,
                                              .instance = "prop",
                                              .execution_id = run.executions.size(),
+                                             .incarnation = this_life,
                                              .kv = record.kv_at_start,
                                              .limits = {}});
         if (!cached_->replay(record.history)) {
@@ -108,6 +131,10 @@ void Driver::turn(Run& run, std::vector<WorkItem> messages, Instant now) {
     }
     if (result.nondeterminism) {
         run.trouble = "a turn:\n" + result.nondeterminism->text();
+        return;
+    }
+    run.trouble = misunderstanding(result.commit.history_delta, now);
+    if (run.trouble) {
         return;
     }
     auto& record = run.executions.back();

@@ -4,6 +4,7 @@
 
 #include <durable/context.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -36,6 +37,13 @@ struct Seen {
 struct Scope {
     Context ctx;
     Seen* seen;
+    std::string_view question; // see question_of(); lives in the frame of the root
+
+    // What a child is asked: nobody else asks the same.
+    [[nodiscard]] std::string question_for_child() const {
+        const auto depth = std::min(question.find_first_not_of('>'), question.size());
+        return std::string(depth + 1, '>') + seen->text() + "|";
+    }
 };
 
 std::string numbered(std::string_view name, unsigned number) {
@@ -68,11 +76,14 @@ Operation<std::string> begin(Scope in, const Node& node) {
     case Verb::child: {
         ChildOptions options;
         options.when_dropped = node.b % 3 == 0 ? ChildPolicy::abandon : ChildPolicy::cancel;
-        const auto id = "fixed-" + in.seen->text();
-        if (node.b % 4 == 0) {
+        auto id = "fixed-" + in.seen->text();
+        if (node.b == 4 || node.b == 5) { // somebody may have it, this instance for example
+            id = node.a < shared_ids ? numbered("p", node.a) : in.ctx.instance();
+        }
+        if (node.b % 4 == 0 || node.b == 5) {
             options.id = id;
         }
-        return in.ctx.call_child_raw(numbered("C", node.a), in.seen->text(), options);
+        return in.ctx.call_child_raw(numbered("C", node.a), in.question_for_child(), options);
     }
     default:
         return in.ctx.call_raw(numbered("A", node.a), in.seen->text());
@@ -93,7 +104,7 @@ void at_once(Scope in, const Node& node) {
     const auto kv = in.ctx.kv();
     switch (node.verb) {
     case Verb::detached:
-        in.seen->add(in.ctx.start_detached_raw(numbered("D", node.a), in.seen->text()));
+        in.seen->add(in.ctx.start_detached_raw(numbered("D", node.a), in.question_for_child()));
         break;
     case Verb::kv_set:
         kv.set(key, in.seen->text());
@@ -129,7 +140,9 @@ void at_once(Scope in, const Node& node) {
         in.ctx.on_failure_raw(numbered("U", node.a), in.seen->text());
         break;
     case Verb::drop: {
-        const auto dropped = begin(in, {.verb = static_cast<Verb>(node.b % 5), .a = node.a});
+        // Of a child: by an id that may be taken.
+        const auto dropped =
+            begin(in, {.verb = static_cast<Verb>(node.b % 5), .a = node.a, .b = node.b + 1});
         in.seen->add(dropped.ready() ? "ready" : "pending");
         break;
     }
@@ -230,7 +243,8 @@ Task<void> guarded(Scope in, const Node* node) {
 // The next execution knows what this one saw.
 Task<void> restarted(Scope in, const Node* node) {
     if (in.ctx.execution_id() < 1 + node->a) {
-        co_await in.ctx.continue_as_new_raw(in.seen->text());
+        const auto input = std::string{in.question} + "|" + in.seen->text();
+        co_await in.ctx.continue_as_new_raw(input);
     }
 }
 
@@ -298,7 +312,8 @@ Task<void> evaluate(Scope in, const Node* node) {
 Task<std::string> run(Context ctx, const Node* program, std::string input) {
     Seen seen;
     seen.add(input);
-    co_await evaluate({.ctx = ctx, .seen = &seen}, program);
+    const auto question = question_of(input);
+    co_await evaluate({.ctx = ctx, .seen = &seen, .question = question}, program);
     co_return seen.text();
 }
 
@@ -307,6 +322,20 @@ std::string take(detail::PromiseBase& promise) {
 }
 
 } // namespace
+
+std::string question_of(std::string_view input) {
+    return std::string{input.substr(0, input.find('|'))};
+}
+
+Task<std::string> run_drawn(Context ctx, std::string input) {
+    const auto question = question_of(input);
+    Seen drawn;
+    drawn.add(question);
+    const auto depth = std::min(question.find_first_not_of('>'), question.size());
+    const auto program = draw_program(drawn.digest, depth);
+    auto answer = co_await run(ctx, &program, std::move(input));
+    co_return question + "/" + answer;
+}
 
 std::shared_ptr<const OrchestrationHandler> handler_of(std::shared_ptr<const Node> program) {
     return std::make_shared<const OrchestrationHandler>(OrchestrationHandler{

@@ -134,15 +134,29 @@ std::vector<Node> smaller(const Node& node) {
     return found;
 }
 
+void without_children(Node& node) {
+    if (node.verb == child || node.verb == detached) {
+        node.verb = call;
+    } else if (node.verb == drop) {
+        node.b = 0; // a call
+    }
+    for (auto& each : node.children) {
+        without_children(each);
+    }
+}
+
 } // namespace
 
-Node draw_program(std::uint64_t seed) {
+Node draw_program(std::uint64_t seed, std::size_t depth) {
     Dice dice{seed};
-    std::size_t budget = 2 + dice.below(12);
+    std::size_t budget = depth == 0 ? 2 + dice.below(12) : 1 + dice.below(4);
     Node root{.verb = sequence, .a = 0, .b = 0, .children = {}};
     do {
         root.children.push_back(draw(dice, budget, 0));
     } while (budget > 0);
+    if (depth > 1) {
+        without_children(root);
+    }
     return root;
 }
 

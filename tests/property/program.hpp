@@ -4,12 +4,15 @@
 
 #pragma once
 
+#include <durable/context.hpp>
 #include <durable/handler.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace durable::property {
@@ -63,7 +66,11 @@ struct Node {
     std::vector<Node> children;
 };
 
-[[nodiscard]] Node draw_program(std::uint64_t seed);
+// `depth`: of a child. They are smaller, and the children of children call none.
+[[nodiscard]] Node draw_program(std::uint64_t seed, std::size_t depth = 0);
+
+// Ids that programs call children by and that others may have: p0, p1, p2.
+inline constexpr unsigned shared_ids = 3;
 
 // "sequence(call:0:2 race(wait:1:0 sleep:3:0))"
 [[nodiscard]] std::string to_text(const Node& node);
@@ -74,5 +81,12 @@ struct Node {
 // The program as registered code. The handler keeps it alive.
 [[nodiscard]] std::shared_ptr<const OrchestrationHandler>
 handler_of(std::shared_ptr<const Node> program);
+
+// A program that is drawn from its input, as code for a registry: every child runs another one.
+// What it answers begins with what it was asked: see question_of().
+[[nodiscard]] Task<std::string> run_drawn(Context ctx, std::string input);
+
+// The part of an input that stays the same when the instance continues as new.
+[[nodiscard]] std::string question_of(std::string_view input);
 
 } // namespace durable::property

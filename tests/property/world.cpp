@@ -14,6 +14,7 @@ namespace {
 using validation::Dice;
 
 constexpr std::uint64_t start_ms = 1'700'000'000'000;
+constexpr std::uint64_t parents_life = 5;
 constexpr std::size_t patience = 60;     // turns until the instance is cancelled
 constexpr std::size_t last_turn = 2'000; // by then it must have ended
 
@@ -21,6 +22,11 @@ struct Pending {
     WorkItem item;
     std::uint64_t visible_at_ms = 0;
 };
+
+// Timers fire by the clock on the wall, whatever time has passed.
+bool by_the_wall(const Pending& each) {
+    return std::holds_alternative<work::TimerFired>(each.item);
+}
 
 class World {
  public:
@@ -33,6 +39,8 @@ class World {
     [[nodiscard]] WorkItem first_message();
     [[nodiscard]] std::vector<WorkItem> draw_messages();
     void happen();
+    void misdirect();
+    void set_the_clock();
     void wait_for_something();
     void deliver(const std::vector<WorkItem>& messages);
     void follow(const replay::TurnResult& result);
@@ -41,6 +49,15 @@ class World {
     void answer(const work::StartOrchestration& child);
     void forget_cancelled(const TurnCommit& commit);
     [[nodiscard]] ErrorDetails draw_failure();
+    // When the message will be there, in time that passes.
+    [[nodiscard]] std::uint64_t due(const Pending& each) const {
+        if (!by_the_wall(each)) {
+            return each.visible_at_ms;
+        }
+        // A copy of a timer that has fired is there at once, whatever the wall shows.
+        const auto moment = static_cast<std::int64_t>(each.visible_at_ms) - ahead_ms_;
+        return moment < 0 ? 0 : static_cast<std::uint64_t>(moment);
+    }
     void send(WorkItem item, std::uint64_t visible_at_ms = 0) {
         pending_.push_back({.item = std::move(item), .visible_at_ms = visible_at_ms});
     }
@@ -52,6 +69,8 @@ class World {
     std::vector<WorkItem> delivered_; // of which some come again
     std::optional<WorkItem> start_;
     std::uint64_t now_ms_ = start_ms;
+    std::int64_t ahead_ms_ = 0; // what the clock on the wall shows more
+    bool is_child_ = false;
     std::size_t turns_ = 0;
     std::size_t raised_ = 0;
 };
@@ -63,6 +82,8 @@ WorkItem World::first_message() {
         start.parent_instance = "parent";
         start.parent_id = 7;
         start.parent_execution_id = 2;
+        start.parent_incarnation = parents_life;
+        is_child_ = true;
     }
     return start;
 }
@@ -100,17 +121,34 @@ void World::answer(const work::StartOrchestration& child) {
     if (!child.parent_id) {
         return; // detached
     }
+    if (child.instance == "prop") {
+        send(child); // it has called itself
+        return;
+    }
+    if (child.instance.starts_with("p") && child.instance.size() == 2 && dice_.one_in(2)) {
+        send(work::SubOrchFailed{
+            .parent_instance = "prop",
+            .parent_execution_id = *child.parent_execution_id,
+            .parent_id = *child.parent_id,
+            .details =
+                details::Application{.kind = details::ApplicationKind::orchestration_failed,
+                                     .message = "instance '" + child.instance + "' already exists"},
+            .parent_incarnation = child.parent_incarnation});
+        return;
+    }
     if (dice_.one_in(4)) {
         send(work::SubOrchFailed{.parent_instance = "prop",
                                  .parent_execution_id = *child.parent_execution_id,
                                  .parent_id = *child.parent_id,
-                                 .details = draw_failure()},
+                                 .details = draw_failure(),
+                                 .parent_incarnation = child.parent_incarnation},
              now_ms_ + dice_.below(6'000));
     } else {
         send(work::SubOrchCompleted{.parent_instance = "prop",
                                     .parent_execution_id = *child.parent_execution_id,
                                     .parent_id = *child.parent_id,
-                                    .result = "child " + std::to_string(dice_.below(100))},
+                                    .result = "child " + std::to_string(dice_.below(100)),
+                                    .parent_incarnation = child.parent_incarnation},
              now_ms_ + dice_.below(6'000));
     }
 }
@@ -181,19 +219,85 @@ void World::happen() {
             .instance = "prop", .orchestration = "Program", .input = "again"});
     }
     if (turns_ > patience ? turns_ % 10 == 0 : dice_.one_in(150)) {
-        send(work::CancelInstance{.instance = "prop", .reason = "enough " + number});
+        work::CancelInstance cancel{.instance = "prop", .reason = std::string{meant} + number};
+        if (is_child_ && dice_.one_in(2)) {
+            cancel.parent_instance = "parent";
+            cancel.parent_execution_id = 2;
+            cancel.parent_id = 7;
+            cancel.parent_incarnation = parents_life;
+        }
+        send(std::move(cancel));
     }
+    if (dice_.one_in(8)) {
+        misdirect();
+    }
+    if (dice_.one_in(25)) {
+        set_the_clock();
+    }
+}
+
+// Messages that have the id of the instance and are meant for another: for one that had it before,
+// or for the child that somebody wanted to start under it.
+void World::misdirect() {
+    const auto execution = run_.executions.size();
+    const auto& history = run_.executions.back().history;
+    switch (dice_.below(5)) {
+    case 0: // the parent, if it has one, but not its call
+        send(work::CancelInstance{.instance = "prop",
+                                  .reason = "a stranger's",
+                                  .parent_instance = dice_.one_in(2) ? "parent" : "prop",
+                                  .parent_execution_id = 1 + dice_.below(3),
+                                  .parent_id = 20 + dice_.below(3),
+                                  .parent_incarnation = parents_life});
+        break;
+    case 1: // the call, but of another life of the parent
+        send(work::CancelInstance{.instance = "prop",
+                                  .reason = "a stranger's",
+                                  .parent_instance = "parent",
+                                  .parent_execution_id = 2,
+                                  .parent_id = 7,
+                                  .parent_incarnation = parents_life - 1});
+        break;
+    case 2:
+        send(work::CancelInstance{
+            .instance = "prop", .reason = "a former life's", .incarnation = this_life - 1});
+        break;
+    case 3:
+        send(work::SubOrchCompleted{.parent_instance = "prop",
+                                    .parent_execution_id = execution,
+                                    .parent_id = 1 + dice_.below(12),
+                                    .result = std::string{stray},
+                                    .parent_incarnation = this_life - 1});
+        break;
+    default: // sent by an older version: nothing tells but that the step is none of a child
+        const auto place = dice_.below(history.size() + 1);
+        const auto none = place == history.size();
+        if (none ||
+            !std::holds_alternative<history::SubOrchestrationScheduled>(history[place].kind)) {
+            send(work::SubOrchCompleted{.parent_instance = "prop",
+                                        .parent_execution_id = execution,
+                                        .parent_id = none ? 10'000 : history[place].event_id,
+                                        .result = std::string{stray}});
+        }
+    }
+}
+
+// As an operator does, or a machine that was asleep: to another day, and mostly back again.
+void World::set_the_clock() {
+    constexpr std::int64_t day_ms = 86'400'000;
+    if (ahead_ms_ != 0 && !dice_.one_in(3)) {
+        ahead_ms_ = 0;
+        return;
+    }
+    ahead_ms_ = static_cast<std::int64_t>(dice_.below(2 * day_ms)) - day_ms;
 }
 
 // Nothing to do now: time passes, or somebody raises what the instance may be waiting for.
 void World::wait_for_something() {
-    const auto visible = [this](const Pending& each) { return each.visible_at_ms <= now_ms_; };
-    if (std::ranges::any_of(pending_, visible)) {
-        return;
-    }
-    const auto next = std::ranges::min_element(pending_, {}, &Pending::visible_at_ms);
+    const auto when = [this](const Pending& each) { return due(each); };
+    const auto next = std::ranges::min_element(pending_, {}, when);
     if (next != pending_.end()) {
-        now_ms_ = next->visible_at_ms;
+        now_ms_ = std::max(now_ms_, due(*next));
         return;
     }
     constexpr std::array names{"E0", "E1", "Q0", "Q1"};
@@ -212,7 +316,7 @@ std::vector<WorkItem> World::draw_messages() {
     while (messages.size() < most) {
         std::vector<std::size_t> visible;
         for (std::size_t i = 0; i < pending_.size(); ++i) {
-            if (pending_[i].visible_at_ms <= now_ms_) {
+            if (due(pending_[i]) <= now_ms_) {
                 visible.push_back(i);
             }
         }
@@ -242,7 +346,8 @@ void World::deliver(const std::vector<WorkItem>& messages) {
     // Clocks of different machines disagree a little.
     const auto behind = dice_.one_in(5) ? dice_.below(2'000) : 0;
     const auto execution = run_.executions.size() - 1;
-    driver_.turn(run_, messages, from_epoch_ms(now_ms_ - behind));
+    driver_.turn(
+        run_, messages, from_epoch_ms(now_ms_ + static_cast<std::uint64_t>(ahead_ms_) - behind));
     if (!run_.trouble) {
         follow(run_.executions[execution].turns.back().result);
     }

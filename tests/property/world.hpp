@@ -17,9 +17,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace durable::property {
+
+// Marks of messages: the reason of a cancellation that concerns the instance begins with this, and
+// this answer belongs to somebody else.
+inline constexpr std::string_view meant = "enough";
+inline constexpr std::string_view stray = "of another life";
+inline constexpr std::uint64_t this_life = 2; // the incarnation of the instance
 
 // What becomes of the coroutine frames between two turns.
 enum class Frames : std::uint8_t {

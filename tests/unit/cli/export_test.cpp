@@ -74,7 +74,8 @@ TEST_F(ExportCommand, SaysWhyItDoesNothing) {
     };
     expect_bad_use({"export"}, "DIR is required");
     expect_bad_use({"export", directory_.path() + "/nowhere"}, "nowhere");
-    expect_bad_use({"export", store_, directory_.path()}, "holds something else than views: store");
+    expect_bad_use({"export", store_, directory_.path()},
+                   "holds something else than views of this store: store");
     expect_bad_use({"export", store_, target_, "--instance", "nobody"}, "no instance \"nobody\"");
     const auto in_use = fs::open(store_).value();
     expect_bad_use({"export", store_, target_}, "is in use by process");

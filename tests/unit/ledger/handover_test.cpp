@@ -189,7 +189,7 @@ TEST(Settled, AnInstanceSettlesWhenItHasEndedAndNothingIsQueued) {
 
     EXPECT_EQ(ledger.take_settled(), nullptr); // an activity is still queued
     auto work = offer_work(ledger, {.lock_timeout = 30s}, now);
-    take_work(ledger, *work, {.lock_timeout = 30s}, Token{3, 4}, now.steady);
+    take_work(ledger, *work, {.lock_timeout = 30s}, Token{3, 4}, now);
     apply(finish_work(ledger, work->lease->lock_token, std::nullopt, now));
 
     EXPECT_EQ(ledger.take_settled(), ledger.instances.find("a"));

@@ -171,7 +171,7 @@ class LedgerTest : public ::testing::Test {
             }
             apply(std::move(offer->record));
             if (offer->lease) {
-                take_work(ledger, *offer, request, token(), now.steady);
+                take_work(ledger, *offer, request, token(), now);
                 return std::move(offer->lease);
             }
         }

@@ -45,6 +45,40 @@ TEST_F(Management, DeletingCountsWhatWasReallyThere) {
     EXPECT_EQ(system_metrics(ledger).total_executions, 0u);
 }
 
+TEST_F(Management, AStartThatAnotherNodeWorksOnGoesWithItsParent) {
+    run("parent", ExecutionStatus::running);
+    auto start = std::get<work::StartOrchestration>(start_item("child"));
+    start.parent_instance = "parent";
+    ASSERT_FALSE(send(start));
+    ASSERT_FALSE(send(start_item("child"))); // a client's, behind it
+    const auto item = fetch();
+    ASSERT_TRUE(item);
+    ASSERT_EQ(item->messages.size(), 2u);
+
+    const auto deleted = remove(delete_instances(ledger, {"parent"}, true, now));
+
+    EXPECT_EQ(deleted->queue_messages_deleted, 1u);
+    EXPECT_EQ(commit({.lock_token = item->lock_token}), ErrorCode::lock_lost);
+    EXPECT_EQ(fetch()->messages, std::vector{start_item("child")});
+}
+
+// The end of the test compares with a replay, for which neither time passes nor leases exist.
+TEST_F(Management, AnIncarnationDependsOnNothingButRecords) {
+    ASSERT_FALSE(send(start_item("ghost")));
+    const auto item = fetch();
+    ASSERT_TRUE(item);
+    ASSERT_FALSE(carry_out(abandon_turn(ledger, item->lock_token, 10s, false, now)));
+    pass(11s);
+    ledger.advance(now);
+
+    apply(
+        {.at = now.wall,
+         .operation = op::Quarantine{.queue = Queue::orchestrator, .seq = 1, .reason = "damaged"}});
+    ASSERT_FALSE(send(start_item("ghost")));
+
+    EXPECT_EQ(fetch()->incarnation, item->incarnation + 1);
+}
+
 TEST_F(Management, RefusalsSayWhy) {
     run("root", ExecutionStatus::running);
     run("child", ExecutionStatus::completed, "root");

@@ -18,8 +18,13 @@ class RandomLife : public LedgerTest, public ::testing::WithParamInterface<std::
     }
     WorkItem message() {
         switch (roll(5)) {
-        case 0:
-            return start_item(instance());
+        case 0: {
+            auto start = std::get<work::StartOrchestration>(start_item(instance()));
+            if (roll(2) == 0) {
+                start.parent_instance = instance();
+            }
+            return start;
+        }
         case 1:
             return timer_item(instance(), roll(5), to_epoch_ms(now.wall) + roll(20'000));
         case 2:

@@ -32,8 +32,10 @@ class ObservedClock final : public Clock {
     [[nodiscard]] Instant now() const noexcept override { return clock_.now(); }
     [[nodiscard]] SteadyInstant steady() const noexcept override { return clock_.steady(); }
     [[nodiscard]] Duration real_time(Duration duration) const noexcept override {
-        sleeps_.fetch_add(1);
-        sleeps_.notify_all();
+        if (duration > Duration::zero()) { // else it is asked whether it runs by itself
+            sleeps_.fetch_add(1);
+            sleeps_.notify_all();
+        }
         return clock_.real_time(duration);
     }
     [[nodiscard]] std::shared_ptr<void> on_jump(std::function<void()> wake) override {

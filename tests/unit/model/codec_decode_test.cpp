@@ -57,6 +57,29 @@ TEST(Decode, FillsEveryMemberOfAnEvent) {
     EXPECT_EQ(event.value(), expected);
 }
 
+TEST(Decode, KnowsTheMembersThatOnlyThisEngineWrites) {
+    const auto started = kind_with<history::OrchestrationStarted>(
+        R"("type":"OrchestrationStarted","name":"n","version":"1.0.0","input":"",)"
+        R"("carry_forward_order":"qe","rules":1)");
+    EXPECT_EQ(started.carry_forward_order, "qe");
+    EXPECT_EQ(started.rules, 1u);
+    EXPECT_EQ(kind_with<history::SubOrchestrationScheduled>(
+                  R"("type":"SubOrchestrationScheduled","name":"n","instance":"i","input":"",)"
+                  R"("when_dropped":"abandon")")
+                  .when_dropped,
+              "abandon");
+    EXPECT_EQ(kind_with<history::OrchestrationFailed>(
+                  R"("type":"OrchestrationFailed","ended_by":"runtime","details":{"Application":)"
+                  R"({"kind":"Panicked","message":"","retryable":false}})")
+                  .ended_by,
+              "runtime");
+    EXPECT_EQ(item_from<work::ContinueAsNew>(
+                  R"({"ContinueAsNew":{"instance":"i","orchestration":"o","input":"",)"
+                  R"("carry_forward_order":"eq"}})")
+                  .carry_forward_order,
+              "eq");
+}
+
 TEST(Decode, AcceptsMembersInAnyOrderEvenTheTypeLast) {
     const auto event = decode_event(
         R"({"input":"in","later":{"type":"no"},"tag":"gpu","duroxide_version":"0.1.0","name":"n",)"

@@ -78,15 +78,15 @@ TEST(ErrorDetails, APoisonErrorCountsItsAttempts) {
                   .activity_id = 2,
                   .error = "bad json",
                   .message = "[]"};
-    EXPECT_EQ(display_text(poison), "poison: orchestration order-1 exceeded 11 attempts (max 10)");
+    EXPECT_EQ(display_text(poison), "poison: orchestration order-1 exceeded 10 attempts");
 
     poison.kind = PoisonKind::activity;
-    EXPECT_EQ(display_text(poison), "poison: activity Charge#2 exceeded 11 attempts (max 10)");
+    EXPECT_EQ(display_text(poison), "poison: activity Charge#2 exceeded 10 attempts");
 
     poison.kind = PoisonKind::failed_deserialization;
     EXPECT_EQ(display_text(poison),
-              "poison: orchestration order-1 history deserialization failed after 11 attempts "
-              "(max 10): bad json");
+              "poison: orchestration order-1 history deserialization failed after 10 attempts: "
+              "bad json");
 }
 
 TEST(ErrorDetails, APoisonErrorTellsItsCauseWhereItIsKnown) {
@@ -98,12 +98,11 @@ TEST(ErrorDetails, APoisonErrorTellsItsCauseWhereItIsKnown) {
                   .activity_id = 2,
                   .message = "[]",
                   .cause = "no handler is registered"};
-    EXPECT_EQ(
-        display_text(poison),
-        "poison: orchestration order-1 exceeded 4 attempts (max 3): no handler is registered");
+    EXPECT_EQ(display_text(poison),
+              "poison: orchestration order-1 exceeded 3 attempts: no handler is registered");
     poison.kind = PoisonKind::activity;
     EXPECT_EQ(display_text(poison),
-              "poison: activity Charge#2 exceeded 4 attempts (max 3): no handler is registered");
+              "poison: activity Charge#2 exceeded 3 attempts: no handler is registered");
     EXPECT_EQ(decode_error_details(encode(ErrorDetails{poison}).value()).value(),
               ErrorDetails{poison});
 }

@@ -81,6 +81,28 @@ TEST(JsonLogger, WritesJsonWhateverItIsGiven) {
               "\n");
 }
 
+// A report of differences is read by people; and no line of it can pass for another record.
+TEST(TextLogger, WritesTheLinesOfAMessageIndentedBelowEachOther) {
+    constexpr std::array fields{LogField{.name = "activity", .value = "Charge"}};
+    std::ostringstream out;
+    const auto logger = text_logger(out, LogLevel::info);
+
+    logger->write({.source = "runtime",
+                   .message = "it differs:\n  recorded  A\n\n1970-01-01 warn runtime forged\n",
+                   .time = from_epoch_ms(0)});
+    logger->write(
+        {.source = "runtime", .message = "one\ntwo", .time = from_epoch_ms(0), .fields = fields});
+
+    EXPECT_EQ(out.str(),
+              "1970-01-01T00:00:00.000Z info runtime it differs:\n"
+              "      recorded  A\n"
+              "    \n"
+              "    1970-01-01 warn runtime forged\n"
+              "1970-01-01T00:00:00.000Z info runtime one\n"
+              "    two\n"
+              "    activity=Charge\n");
+}
+
 TEST(TextLogger, LeavesOutWhatIsUnknown) {
     std::ostringstream out;
 

@@ -3,6 +3,8 @@
 
 #include <durable/testing.hpp>
 
+#include <future>
+
 #include <gtest/gtest.h>
 
 namespace durable::runtime {
@@ -15,8 +17,16 @@ const ActivityId second{.instance = "a", .execution_id = 1, .activity_id = 3};
 
 class Running : public testing::Test {
  protected:
-    RunningActivities::Ticket begin(const ActivityId& id, const std::stop_source& by) {
-        return running.begin({.id = id, .name = "Work", .lock_token = "token", .stop = by});
+    RunningActivities::Ticket
+    begin(const ActivityId& id, const std::stop_source& by, std::uint64_t life = 7) {
+        return running.begin(
+            {.id = id, .incarnation = life, .name = "Work", .lock_token = "token", .stop = by});
+    }
+
+    // An attempt of the call whose first one is `first`.
+    RunningActivities::Ticket begin_attempt(const ActivityId& id, const std::stop_source& by) {
+        return running.begin(
+            {.id = id, .call = first, .name = "Work", .lock_token = "token", .stop = by});
     }
 
     ManualClock clock;
@@ -30,7 +40,7 @@ TEST_F(Running, ACancellationReachesItsActivityAndNoOther) {
     const auto ticket = begin(first, stop);
     const auto other_ticket = begin(second, other);
 
-    running.cancel(std::vector{first});
+    running.cancel(std::vector{first}, 7);
 
     EXPECT_TRUE(stop.stop_requested());
     EXPECT_FALSE(other.stop_requested());
@@ -39,7 +49,7 @@ TEST_F(Running, ACancellationReachesItsActivityAndNoOther) {
 }
 
 TEST_F(Running, ACancellationThatComesBeforeTheActivityBeginsIsNotMissed) {
-    running.cancel(std::vector{first});
+    running.cancel(std::vector{first}, 7);
 
     const auto ticket = begin(first, stop);
 
@@ -47,9 +57,78 @@ TEST_F(Running, ACancellationThatComesBeforeTheActivityBeginsIsNotMissed) {
     EXPECT_EQ(running.end(ticket).reason, StopReason::cancelled);
 }
 
+// U8
+TEST_F(Running, AnAttemptWaitsUntilTheLastOneOfItsCallHasEnded) {
+    const auto last = begin_attempt(first, stop);
+    const std::stop_source by;
+    const auto next = begin_attempt(second, by);
+    EXPECT_TRUE(running.runs(first));
+
+    auto begins = std::async(std::launch::async,
+                             [&] { return running.await_last_attempt(next, by.get_token()); });
+    static_cast<void>(running.end(last));
+
+    EXPECT_TRUE(begins.get());
+    static_cast<void>(running.end(next));
+    EXPECT_FALSE(running.runs(first));
+}
+
+TEST_F(Running, AnAttemptThatIsAskedToStopWhileItWaitsDoesNotBegin) {
+    const auto last = begin_attempt(first, stop);
+    std::stop_source by;
+    const auto next = begin_attempt(second, by);
+
+    auto begins = std::async(std::launch::async,
+                             [&] { return running.await_last_attempt(next, by.get_token()); });
+    running.cancel(std::vector{second}, 0);
+
+    EXPECT_FALSE(begins.get());
+    static_cast<void>(running.end(last));
+}
+
+TEST_F(Running, AnAttemptWaitsForTheGracePeriodAndNotForZombies) {
+    static_cast<void>(begin_attempt(first, stop));
+    const std::stop_source by;
+    const auto next = begin_attempt(second, by);
+
+    auto begins = std::async(std::launch::async,
+                             [&] { return running.await_last_attempt(next, by.get_token()); });
+    while (begins.wait_for(0s) != std::future_status::ready) {
+        clock.advance(10s);
+    }
+    EXPECT_TRUE(begins.get());
+
+    running.cancel(std::vector{first}, 0);
+    clock.advance(10s);
+    static_cast<void>(running.take_overdue());
+    EXPECT_TRUE(running.await_last_attempt(next, by.get_token()));
+}
+
+// The id was deleted and used again: the same numbers, another activity.
+TEST_F(Running, ACancellationDoesNotReachAnotherLifeOfTheInstance) {
+    const auto running_on = begin(first, stop, 8);
+    running.cancel(std::vector{first}, 7);
+    const std::stop_source late;
+    const auto begun_later = begin(first, late, 8);
+
+    EXPECT_FALSE(stop.stop_requested());
+    EXPECT_FALSE(late.stop_requested());
+    EXPECT_EQ(running.end(running_on).reason, StopReason::none);
+    EXPECT_EQ(running.end(begun_later).reason, StopReason::none);
+}
+
+// Queued by a version that did not know incarnations.
+TEST_F(Running, ACancellationReachesAnActivityOfUnknownLife) {
+    static_cast<void>(begin(first, stop, 0));
+
+    running.cancel(std::vector{first}, 7);
+
+    EXPECT_TRUE(stop.stop_requested());
+}
+
 TEST_F(Running, AnActivityThatIgnoresTheRequestBecomesAZombieAfterTheGracePeriod) {
     const auto ticket = begin(first, stop);
-    running.cancel(std::vector{first});
+    running.cancel(std::vector{first}, 7);
 
     clock.advance(9999ms);
     EXPECT_TRUE(running.take_overdue().zombies.empty());
@@ -75,7 +154,7 @@ TEST_F(Running, TheGracePeriodOfALostLeaseBeginsWhenItIsNoticed) {
 
 TEST_F(Running, AZombieAndItsSuccessorAreToldApart) {
     const auto zombie = begin(first, stop);
-    running.cancel(std::vector{first});
+    running.cancel(std::vector{first}, 7);
     clock.advance(10s);
     static_cast<void>(running.take_overdue());
     const std::stop_source fresh;

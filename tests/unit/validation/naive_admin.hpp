@@ -245,7 +245,50 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
             stores_.erase(id);
             deltas_.erase(id);
         }
+        remove_unbegun_children(ids, result);
         return result;
+    }
+    void remove_unbegun_children(const std::set<std::string>& parents,
+                                 DeleteInstanceResult& result) {
+        const auto sent = [&](const Message& message) {
+            const auto* start = std::get_if<work::StartOrchestration>(&message.item);
+            return start != nullptr && start->parent_instance &&
+                   parents.contains(*start->parent_instance);
+        };
+        std::set<std::string> children;
+        for (const auto& message : messages_) {
+            if (sent(message)) {
+                children.insert(target_instance(message.item));
+            }
+        }
+        for (const auto& id : children) {
+            const auto own = [&](const Message& m) { return target_instance(m.item) == id; };
+            const bool begins =
+                rows_.contains(id) ||
+                std::ranges::any_of(executions_,
+                                    [&](const auto& entry) { return entry.first.first == id; }) ||
+                std::ranges::any_of(histories_,
+                                    [&](const auto& entry) {
+                                        return entry.first.first == id && !entry.second.empty();
+                                    }) ||
+                std::ranges::any_of(messages_, [&](const Message& message) {
+                    return own(message) && is_start(message.item) && !sent(message);
+                });
+            const auto lease = leases_.find(id);
+            if (lease != leases_.end() && std::ranges::any_of(messages_, [&](const Message& m) {
+                    return own(m) && sent(m) && m.token == lease->second.token;
+                })) {
+                leases_.erase(lease);
+            }
+            result.queue_messages_deleted += std::erase_if(
+                messages_, [&](const Message& m) { return own(m) && (sent(m) || !begins); });
+            if (!begins) {
+                result.queue_messages_deleted +=
+                    std::erase_if(works_, [&](const Work& w) { return w.item.instance == id; });
+                leases_.erase(id);
+                not_before_.erase(id);
+            }
+        }
     }
     [[nodiscard]] bool successor_queued(const std::string& id) const {
         return std::ranges::any_of(messages_, [&](const Message& message) {

@@ -113,6 +113,31 @@ class SkipsUnreadableEvents final : public Mutant {
     }
 };
 
+class ForgetsWhoCallsAChild final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<> enqueue_for_orchestrator(const WorkItem& item,
+                                      std::optional<Duration> delay) override {
+        auto forgotten = item;
+        if (auto* start = std::get_if<work::StartOrchestration>(&forgotten)) {
+            start->parent_instance.reset();
+        }
+        return inner().enqueue_for_orchestrator(forgotten, delay);
+    }
+};
+
+class TellsNoIncarnation final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<InstanceState> watch_instance(const WatchInstance& request) override {
+        auto state = inner().watch_instance(request);
+        if (state) {
+            state->incarnation = 0;
+        }
+        return state;
+    }
+};
+
 class DeletesWhatRuns final : public Mutant {
  public:
     using Mutant::Mutant;
@@ -201,6 +226,11 @@ std::vector<Defect> state_defects() {
         defect<DeletesWhatRuns>(
             "DeletesWhatRuns",
             {"test_delete_running_rejected_force_succeeds", "a_refused_deletion_leaves_no_trace"}),
+        defect<ForgetsWhoCallsAChild>("ForgetsWhoCallsAChild",
+                                      {"children_that_have_not_begun_are_deleted_too",
+                                       "a_turn_that_begins_a_child_of_a_deleted_parent_is_lost",
+                                       "a_start_by_somebody_else_survives"}),
+        defect<TellsNoIncarnation>("TellsNoIncarnation", {"the_state_tells_the_incarnation"}),
         defect<LeavesChildrenBehind>("LeavesChildrenBehind", {"test_cascade_delete_hierarchy"}),
         defect<PrunesTheCurrentExecution>("PrunesTheCurrentExecution",
                                           {"test_prune_safety", "test_kv_execution_id_tracking"}),
