@@ -56,13 +56,14 @@ function(durable_unity target)
   endif()
 endfunction()
 
-# durable_library(<name> [CHECKS] [UNITY] HEADERS ... SOURCES ... [PUBLIC ...] [PRIVATE ...])
+# durable_library(<name> [CHECKS] [INTERNAL] [UNITY] HEADERS ... SOURCES ... [PUBLIC ...] [PRIVATE ...])
 # Declares durable_<name>, alias durable::<name>, installs it and proves that every public header
 # compiles on its own (build target all_verify_interface_header_sets).
 # HEADERS are names below include/durable; SOURCES are relative to the calling directory.
 # CHECKS: the library is test code that is shipped, and compiled like tests.
+# INTERNAL: the library is for tests of ours, and not installed.
 function(durable_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "CHECKS;UNITY" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "CHECKS;INTERNAL;UNITY" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
   set(target durable_${name})
   list(TRANSFORM ARG_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/durable/)
   add_library(${target} ${ARG_SOURCES})
@@ -86,7 +87,9 @@ function(durable_library name)
   if(ARG_UNITY)
     durable_unity(${target})
   endif()
-  install(TARGETS ${target} EXPORT durable FILE_SET HEADERS)
+  if(NOT ARG_INTERNAL)
+    install(TARGETS ${target} EXPORT durable FILE_SET HEADERS)
+  endif()
 endfunction()
 
 # durable_test_objects(<name> SOURCES ... [LINK ...]): files that several test programs share.

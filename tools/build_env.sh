@@ -1,16 +1,21 @@
 # Sourced by ./check and ./demo: what a Debian 12 machine needs, and how one preset is built.
 # shellcheck shell=bash
 
-# Enough to configure and build everything with the default compiler.
-build_packages=(
+# Enough for the preset demo: the libraries, the program and the examples. tests/clean_root proves
+# that nothing is missing here.
+demo_packages=(
     clang-19 lld-19 cmake ninja-build ccache
-    nlohmann-json3-dev libsqlite3-dev libcli11-dev libgtest-dev libbenchmark-dev
+    nlohmann-json3-dev libsqlite3-dev libcli11-dev
 )
-# What the tests need on top: g++ and the sanitizers' run time for the matrix, tools, Python.
+# What the other presets need on top: libraries of the tests and benchmarks, g++ and the run time of
+# the sanitizers for the matrix, tools, Python.
 check_packages=(
-    "${build_packages[@]}"
+    "${demo_packages[@]}"
+    libgtest-dev libbenchmark-dev
     g++ libclang-rt-19-dev clang-tidy-19 clang-format-19 python3
 )
+# For the long tests: a fresh Debian in a directory.
+slow_packages=("${check_packages[@]}" debootstrap)
 
 # The cache survives a change of directory and works together with precompiled headers.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}"

@@ -13,11 +13,11 @@ import sources
 # Public headers in groups. A group may include itself and the groups after the arrow.
 GROUPS = {
     "vocabulary": ({"codec", "error_details", "history_event", "limits", "log", "metrics", "result",
-                    "time", "trace", "version", "work_item"}, ()),
+                    "store_access", "time", "time_text", "trace", "version", "work_item"}, ()),
     "storage": ({"instrumented", "provider", "provider_admin"}, ("vocabulary",)),
     "orchestration": ({"activity_context", "combine", "context", "contract", "group", "handler",
                        "kv", "members", "operation", "option_text", "options", "owning", "payload",
-                       "registry", "step", "task"},
+                       "registry", "standard_payloads", "step", "struct_payload", "task", "undo"},
                       ("vocabulary",)),
     "engine": ({"client", "management", "orchestration_status", "runtime", "runtime_options"},
                ("vocabulary", "storage", "orchestration")),
@@ -59,7 +59,9 @@ ROOMS = {
 
 # Foreign headers, by beginning, and the places that may include them.
 FOREIGN = {
-    "nlohmann/": ("include/durable/payload.hpp", "src/cli/", "tests/", "benchmarks/", "examples/"),
+    "nlohmann/": ("include/durable/payload.hpp", "include/durable/standard_payloads.hpp",
+                  "include/durable/struct_payload.hpp", "src/cli/", "tests/", "benchmarks/",
+                  "examples/"),
     "gtest/": ("include/durable/validation_gtest.hpp", "tests/"),
     "benchmark/": ("benchmarks/",),
     "CLI/": ("src/cli/", "src/simulation/", "benchmarks/"),
