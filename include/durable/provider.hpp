@@ -22,6 +22,14 @@
 //   P11 Wake-ups        A waiting fetch or watch returns as soon as its work exists.
 //   P12 Durability      What a call reported as done survives what durability() says.
 //   P13 Clean failure   A fetch that answers nothing or an error has locked and counted nothing.
+//   P14 Code            A fetch that says which code its node has gets nothing else; what it is not
+//                       given is neither counted nor hidden, and goes to the fetch that has its
+//                       code.
+//   P15 Starting        Of all callers of start_instance for one id, exactly one makes the
+//   instance.
+//                       It exists from then on.
+//   P16 Suspects        Work that was fetched suspect_after times and never ended may have killed
+//                       its process: fetches that ask for it get one such piece at a time.
 //
 // Thread safety: any method, any thread, any time. Calls may block; none calls back into the caller
 // except FetchOrchestration::cached.
@@ -38,7 +46,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -51,9 +61,11 @@ class ProviderAdmin; // provider_admin.hpp
 // What an acknowledged call survives.
 enum class Durability : std::uint8_t { none, process_crash, power_loss };
 
-enum class ExecutionStatus : std::uint8_t { running, completed, failed, continued_as_new };
+// `pending` is the state of an instance that was started and has not had a turn yet (P15). No
+// execution is stored with it, and a commit that says it is invalid_argument.
+enum class ExecutionStatus : std::uint8_t { running, completed, failed, continued_as_new, pending };
 
-// "Running", "Completed", "Failed", "ContinuedAsNew": as stored and shown.
+// "Running", "Completed", "Failed", "ContinuedAsNew", "Pending": as stored and shown.
 [[nodiscard]] std::string_view name_of(ExecutionStatus status) noexcept;
 [[nodiscard]] std::optional<ExecutionStatus> parse_execution_status(std::string_view text) noexcept;
 
@@ -86,12 +98,34 @@ struct CachedHistory {
 // Asked while the provider holds its own locks: answer quickly, never throw, never call a provider.
 using CachedHistoryLookup = std::function<std::optional<CachedHistory>(std::string_view instance)>;
 
+// P14: the orchestrations that a node can run.
+//
+// A turn needs the code of its instance: name and version of its row while its execution runs or is
+// pending, those of the message that begins the next execution otherwise. A message that names no
+// version needs any version of that name. An instance that has ended needs no code.
+struct OrchestrationCode {
+    std::map<std::string, std::set<std::string, std::less<>>, std::less<>> versions; // by name
+    // Ending needs no code: an instance is given to nodes without its code, too, when one of its
+    // messages is a CancelInstance that has been deliverable for so long. nullopt: never.
+    std::optional<Duration> cancelled_for;
+
+    // An empty version, or "unknown": any.
+    [[nodiscard]] bool has(std::string_view name, std::string_view version) const noexcept;
+};
+
+// P16: what has been fetched so often without coming to an end is a suspect.
+inline constexpr std::uint32_t suspect_after = 2;
+
 struct FetchOrchestration {
     Duration lock_timeout{}; // zero or less: a lease that is over at once
     Duration poll_timeout{}; // zero: answer at once
     std::optional<CapabilityFilter> filter;
-    CachedHistoryLookup cached; // may be empty
-    std::stop_token stop;       // ends the wait early, with nothing fetched
+    CachedHistoryLookup cached;                      // may be empty
+    std::stop_token stop;                            // ends the wait early, with nothing fetched
+    std::shared_ptr<const OrchestrationCode> code{}; // P14; nullptr: all code there is
+    // P16: no suspect while a fetch of this provider object that said this, for turns or
+    // activities, has one under a live lease.
+    bool one_suspect = false;
 };
 
 // One leased instance with all its deliverable messages.
@@ -124,6 +158,23 @@ struct ExecutionMetadata {
     std::optional<std::string> parent_instance_id; // may be told later, never replaced
     std::optional<Version> pinned_version;
     bool operator==(const ExecutionMetadata&) const = default;
+};
+
+// Why an instance was given back and does not go on; until its next commit.
+struct Parked {
+    std::string reason; // for a person to read
+    Instant since;      // of the first time that this reason was told
+    bool operator==(const Parked&) const = default;
+};
+
+struct AbandonTurn {
+    std::string lock_token;
+    std::optional<Duration> delay; // how long its messages stay hidden; newcomers are delivered
+    bool ignore_attempt = false;
+    // With a delay: the whole instance stays hidden that long, newcomers included, so that nothing
+    // overtakes the message that could not be handled. Only a CancelInstance ends it early.
+    bool whole_instance = false;
+    std::optional<std::string> parked; // Parked::reason; UTF-8
 };
 
 struct ActivityId {
@@ -192,6 +243,9 @@ struct FetchWork {
     std::optional<SessionClaim> session; // nullopt: items without a session only
     TagFilter tags;
     std::stop_token stop;
+    // P14: the names of the activities that the node can run; nullptr: all.
+    std::shared_ptr<const std::set<std::string, std::less<>>> code{};
+    bool one_suspect = false; // as in FetchOrchestration
 };
 
 struct WorkLease {
@@ -231,6 +285,7 @@ struct InstanceState {
     // OrchestrationItem::incarnation, also of an instance that does not exist yet but whose start
     // is queued. 0: neither, or the provider cannot tell incarnations apart.
     std::uint64_t incarnation = 0;
+    std::optional<Parked> parked;
 };
 
 // Waits until the instance's revision differs from `seen_revision`, or the time is up.
@@ -275,12 +330,10 @@ class Provider {
     //   invalid_argument  event id 0 or taken, wrong kind of item for a queue, text not UTF-8
     [[nodiscard]] virtual Result<> ack_orchestration_item(const TurnCommit& commit) = 0;
 
-    // Gives a turn back unchanged. With `delay` the whole instance stays hidden that long,
-    // newcomers included: nothing may overtake the message that could not be handled. Works on an
-    // expired lease that nobody took over.  [P3 P5 P7]
-    [[nodiscard]] virtual Result<> abandon_orchestration_item(const std::string& lock_token,
-                                                              std::optional<Duration> delay,
-                                                              bool ignore_attempt) = 0;
+    // Gives a turn back unchanged. Works on an expired lease that nobody took over.  [P3 P5 P7]
+    //   lock_lost         as above
+    //   invalid_argument  the reason is not UTF-8; the lease stays
+    [[nodiscard]] virtual Result<> abandon_orchestration_item(const AbandonTurn& abandon) = 0;
 
     // The lease ends `extend_for` from now. Only a live lease can be renewed.  [P3]
     [[nodiscard]] virtual Result<> renew_orchestration_item_lock(const std::string& lock_token,
@@ -327,6 +380,12 @@ class Provider {
     // expired session is idle, whatever `idle_timeout` says.
     [[nodiscard]] virtual Result<std::uint64_t>
     cleanup_orphaned_sessions(Duration idle_timeout) = 0;
+
+    // Makes an instance, pending, with the start as its first message, hidden for `delay`. Messages
+    // that come meanwhile wait for it and do not expire.  [P5 P12 P15]
+    //   already_exists    the instance exists, or a start of it is queued
+    [[nodiscard]] virtual Result<> start_instance(const work::StartOrchestration& start,
+                                                  std::optional<Duration> delay) = 0;
 
     // Queues a message, hidden for `delay`; a TimerFired also until its fire_at_ms. Never creates
     // an instance: messages for one that has not started wait for it, P6.  [P4 P5 P12]

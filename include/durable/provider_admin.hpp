@@ -1,8 +1,9 @@
 // ProviderAdmin: the management half of a provider: look inside, delete, prune.
 //
-// Reads show committed state only. An instance exists from the first commit that gives it a name
-// and a version; messages alone do not make one. A root is an instance without a parent, or whose
-// parent does not exist.
+// Reads show committed state only. An instance exists from start_instance on, or from the first
+// commit that gives it a name and a version; messages alone do not make one. A pending instance
+// counts as running for deletion: its start is still to come. A root is an instance without a
+// parent, or whose parent does not exist.
 
 #pragma once
 
@@ -28,6 +29,7 @@ struct InstanceInfo {
     Instant created_at;
     Instant updated_at;
     std::optional<std::string> parent_instance_id;
+    std::optional<Parked> parked{};
 };
 
 struct ExecutionInfo {
@@ -42,7 +44,8 @@ struct ExecutionInfo {
 struct SystemMetrics {
     std::uint64_t total_instances = 0;
     std::uint64_t total_executions = 0;
-    std::uint64_t running_instances = 0;
+    std::uint64_t running_instances = 0; // pending ones not included
+    std::uint64_t pending_instances = 0;
     std::uint64_t completed_instances = 0;
     std::uint64_t failed_instances = 0;
     std::uint64_t total_events = 0;
@@ -105,6 +108,20 @@ struct QuarantinedItem {
     bool operator==(const QuarantinedItem&) const = default;
 };
 
+// Work that does not go on: given back with a reason, or deliverable and not fetched.
+struct ParkedWork {
+    enum class Kind : std::uint8_t { turn, activity };
+
+    Kind kind = Kind::turn;
+    std::string instance;
+    std::string name;    // of the orchestration or activity whose code it needs; empty: none
+    std::string version; // of the orchestration; empty: any
+    std::uint32_t attempts = 0;
+    Instant since;      // of Parked, or when its oldest message or the activity became deliverable
+    std::string reason; // of Parked; empty: nobody has fetched it
+    bool operator==(const ParkedWork&) const = default;
+};
+
 class ProviderAdmin {
  public:
     ProviderAdmin() = default;
@@ -130,6 +147,11 @@ class ProviderAdmin {
     [[nodiscard]] virtual Result<SystemMetrics> get_system_metrics() = 0;
     [[nodiscard]] virtual Result<QueueDepths> get_queue_depths() = 0;
     [[nodiscard]] virtual Result<std::vector<QuarantinedItem>> list_quarantined() = 0;
+    // Instances that were given back with a reason, and turns and activities that have been
+    // deliverable for at least `waited` and that no fetch has taken: for example because no node
+    // has their code. Oldest first, by `since`; at most `limit`.
+    [[nodiscard]] virtual Result<std::vector<ParkedWork>> list_parked(Duration waited,
+                                                                      std::uint32_t limit) = 0;
 
     [[nodiscard]] virtual Result<std::vector<std::string>>
     list_children(const std::string& instance) = 0; // direct ones; unknown: empty

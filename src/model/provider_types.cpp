@@ -34,6 +34,8 @@ std::string_view name_of(ExecutionStatus status) noexcept {
         return "Failed";
     case ExecutionStatus::continued_as_new:
         return "ContinuedAsNew";
+    case ExecutionStatus::pending:
+        return "Pending";
     }
     return "Unknown";
 }
@@ -42,7 +44,8 @@ std::optional<ExecutionStatus> parse_execution_status(std::string_view text) noe
     for (const auto status : {ExecutionStatus::running,
                               ExecutionStatus::completed,
                               ExecutionStatus::failed,
-                              ExecutionStatus::continued_as_new}) {
+                              ExecutionStatus::continued_as_new,
+                              ExecutionStatus::pending}) {
         if (text == name_of(status)) {
             return status;
         }
@@ -53,6 +56,14 @@ std::optional<ExecutionStatus> parse_execution_status(std::string_view text) noe
 bool CapabilityFilter::matches(const Version& pinned) const noexcept {
     return std::ranges::any_of(supported,
                                [&](const VersionRange& range) { return range.contains(pinned); });
+}
+
+bool OrchestrationCode::has(std::string_view name, std::string_view version) const noexcept {
+    const auto found = versions.find(name);
+    if (found == versions.end()) {
+        return false;
+    }
+    return version.empty() || version == "unknown" || found->second.contains(version);
 }
 
 Result<TagFilter> TagFilter::tags(std::vector<std::string> tags) {

@@ -32,6 +32,7 @@ enum class Call : std::uint8_t {
     abandon_work_item,
     renew_session_lock,
     cleanup_orphaned_sessions,
+    start_instance,
     enqueue_for_orchestrator,
     get_custom_status,
     get_kv_value,
@@ -49,6 +50,7 @@ enum class Call : std::uint8_t {
     get_system_metrics,
     get_queue_depths,
     list_quarantined,
+    list_parked,
     list_children,
     get_parent_id,
     get_instance_tree,
@@ -59,7 +61,7 @@ enum class Call : std::uint8_t {
     prune_executions_bulk,
 };
 
-inline constexpr std::size_t call_count = 39;
+inline constexpr std::size_t call_count = 41;
 
 [[nodiscard]] std::string_view name_of(Call call) noexcept;
 

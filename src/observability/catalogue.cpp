@@ -92,6 +92,7 @@ constexpr auto catalogue = [] {
                 by_reason),
         gauge("durable_active_orchestrations", "Instances that run, as storage counts them"),
         gauge("durable_parked_orchestrations", "Instances whose code differs from their history"),
+        gauge("durable_unfetched_work", "Turns and activities that no node has taken for 10 s"),
         gauge("durable_orchestrator_queue_depth", "Messages waiting for a turn"),
         gauge("durable_worker_queue_depth", "Activities waiting for a worker"),
         gauge("durable_quarantined_items", "Queue items that storage could not decode"),

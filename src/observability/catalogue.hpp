@@ -23,6 +23,7 @@ enum class Metric : std::uint8_t {
     orchestration_dropped_messages,
     active_orchestrations,
     parked_orchestrations,
+    unfetched_work,
     orchestrator_queue_depth,
     worker_queue_depth,
     quarantined_items,

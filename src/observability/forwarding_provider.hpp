@@ -31,10 +31,8 @@ class ForwardingProvider : public Provider {
     [[nodiscard]] Result<> ack_orchestration_item(const TurnCommit& commit) override {
         return inner_->ack_orchestration_item(commit);
     }
-    [[nodiscard]] Result<> abandon_orchestration_item(const std::string& lock_token,
-                                                      std::optional<Duration> delay,
-                                                      bool ignore_attempt) override {
-        return inner_->abandon_orchestration_item(lock_token, delay, ignore_attempt);
+    [[nodiscard]] Result<> abandon_orchestration_item(const AbandonTurn& abandon) override {
+        return inner_->abandon_orchestration_item(abandon);
     }
     [[nodiscard]] Result<> renew_orchestration_item_lock(const std::string& lock_token,
                                                          Duration extend_for) override {
@@ -84,6 +82,10 @@ class ForwardingProvider : public Provider {
         return inner_->cleanup_orphaned_sessions(idle_timeout);
     }
 
+    [[nodiscard]] Result<> start_instance(const work::StartOrchestration& start,
+                                          std::optional<Duration> delay) override {
+        return inner_->start_instance(start, delay);
+    }
     [[nodiscard]] Result<> enqueue_for_orchestrator(const WorkItem& item,
                                                     std::optional<Duration> delay) override {
         return inner_->enqueue_for_orchestrator(item, delay);

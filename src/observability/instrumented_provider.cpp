@@ -57,6 +57,10 @@ class InstrumentedProvider::Admin final : public ProviderAdmin {
     Result<std::vector<QuarantinedItem>> list_quarantined() override {
         return counters_.measure(Call::list_quarantined, [&] { return inner_.list_quarantined(); });
     }
+    Result<std::vector<ParkedWork>> list_parked(Duration waited, std::uint32_t limit) override {
+        return counters_.measure(Call::list_parked,
+                                 [&] { return inner_.list_parked(waited, limit); });
+    }
     Result<std::vector<std::string>> list_children(const std::string& instance) override {
         return counters_.measure(Call::list_children,
                                  [&] { return inner_.list_children(instance); });
@@ -165,12 +169,9 @@ Result<> InstrumentedProvider::ack_orchestration_item(const TurnCommit& commit) 
                               [&] { return inner_->ack_orchestration_item(commit); });
 }
 
-Result<> InstrumentedProvider::abandon_orchestration_item(const std::string& lock_token,
-                                                          std::optional<Duration> delay,
-                                                          bool ignore_attempt) {
-    return counters_->measure(Call::abandon_orchestration_item, [&] {
-        return inner_->abandon_orchestration_item(lock_token, delay, ignore_attempt);
-    });
+Result<> InstrumentedProvider::abandon_orchestration_item(const AbandonTurn& abandon) {
+    return counters_->measure(Call::abandon_orchestration_item,
+                              [&] { return inner_->abandon_orchestration_item(abandon); });
 }
 
 Result<> InstrumentedProvider::renew_orchestration_item_lock(const std::string& lock_token,
@@ -238,6 +239,12 @@ Result<std::uint64_t> InstrumentedProvider::renew_session_lock(
 Result<std::uint64_t> InstrumentedProvider::cleanup_orphaned_sessions(Duration idle_timeout) {
     return counters_->measure(Call::cleanup_orphaned_sessions,
                               [&] { return inner_->cleanup_orphaned_sessions(idle_timeout); });
+}
+
+Result<> InstrumentedProvider::start_instance(const work::StartOrchestration& start,
+                                              std::optional<Duration> delay) {
+    return counters_->measure(Call::start_instance,
+                              [&] { return inner_->start_instance(start, delay); });
 }
 
 Result<> InstrumentedProvider::enqueue_for_orchestrator(const WorkItem& item,

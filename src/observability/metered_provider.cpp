@@ -25,12 +25,9 @@ class MeteredProvider final : public ForwardingProvider {
         return measure("ack_orchestration_item",
                        [&] { return inner().ack_orchestration_item(commit); });
     }
-    Result<> abandon_orchestration_item(const std::string& lock_token,
-                                        std::optional<Duration> delay,
-                                        bool ignore_attempt) override {
-        return measure("abandon_orchestration_item", [&] {
-            return inner().abandon_orchestration_item(lock_token, delay, ignore_attempt);
-        });
+    Result<> abandon_orchestration_item(const AbandonTurn& abandon) override {
+        return measure("abandon_orchestration_item",
+                       [&] { return inner().abandon_orchestration_item(abandon); });
     }
     Result<> renew_orchestration_item_lock(const std::string& lock_token,
                                            Duration extend_for) override {
@@ -70,6 +67,10 @@ class MeteredProvider final : public ForwardingProvider {
     Result<std::uint64_t> cleanup_orphaned_sessions(Duration idle_timeout) override {
         return measure("cleanup_orphaned_sessions",
                        [&] { return inner().cleanup_orphaned_sessions(idle_timeout); });
+    }
+    Result<> start_instance(const work::StartOrchestration& start,
+                            std::optional<Duration> delay) override {
+        return measure("start_instance", [&] { return inner().start_instance(start, delay); });
     }
     Result<> enqueue_for_orchestrator(const WorkItem& item,
                                       std::optional<Duration> delay) override {

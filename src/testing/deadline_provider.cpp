@@ -104,11 +104,9 @@ Result<> DeadlineProvider::ack_orchestration_item(const TurnCommit& commit) {
     return stored;
 }
 
-Result<> DeadlineProvider::abandon_orchestration_item(const std::string& lock_token,
-                                                      std::optional<Duration> delay,
-                                                      bool ignore_attempt) {
-    remember(delay);
-    return ForwardingProvider::abandon_orchestration_item(lock_token, delay, ignore_attempt);
+Result<> DeadlineProvider::abandon_orchestration_item(const AbandonTurn& abandon) {
+    remember(abandon.delay);
+    return ForwardingProvider::abandon_orchestration_item(abandon);
 }
 
 Result<> DeadlineProvider::abandon_work_item(const std::string& lock_token,
@@ -116,6 +114,12 @@ Result<> DeadlineProvider::abandon_work_item(const std::string& lock_token,
                                              bool ignore_attempt) {
     remember(delay);
     return ForwardingProvider::abandon_work_item(lock_token, delay, ignore_attempt);
+}
+
+Result<> DeadlineProvider::start_instance(const work::StartOrchestration& start,
+                                          std::optional<Duration> delay) {
+    remember(delay);
+    return ForwardingProvider::start_instance(start, delay);
 }
 
 Result<> DeadlineProvider::enqueue_for_orchestrator(const WorkItem& item,
@@ -151,6 +155,18 @@ void DeadlineProvider::remember(std::optional<Duration> delay) {
 void DeadlineProvider::remember(const WorkItem& item) {
     if (const auto* timer = std::get_if<work::TimerFired>(&item)) {
         remember(from_epoch_ms(timer->fire_at_ms));
+    } else if (const auto* cancel = std::get_if<work::CancelInstance>(&item)) {
+        remember(*cancel);
+    }
+}
+
+void DeadlineProvider::remember(const work::CancelInstance& cancel) {
+    if (!code_) {
+        return;
+    }
+    const auto state = ForwardingProvider::watch_instance({.instance = cancel.instance});
+    if (state && !code_->has(state->orchestration_name, state->orchestration_version)) {
+        remember(code_->cancelled_for);
     }
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace durable::testing {
@@ -24,6 +25,10 @@ class DeadlineProvider final : public ForwardingProvider {
 
     // Finds the timers that were set before we watched, for stores that do not tell what is due.
     void learn();
+
+    // What the node can run: an instance that it cannot is handed to it a while after it was told
+    // to end.
+    void set_code(std::shared_ptr<const OrchestrationCode> code) { code_ = std::move(code); }
 
     // The first one after now: as the store tells, and as it was seen here.
     [[nodiscard]] std::optional<Instant> next();
@@ -44,12 +49,12 @@ class DeadlineProvider final : public ForwardingProvider {
     [[nodiscard]] Result<> ack_work_item(const std::string& lock_token,
                                          const std::optional<WorkItem>& completion) override;
     [[nodiscard]] Result<> ack_orchestration_item(const TurnCommit& commit) override;
-    [[nodiscard]] Result<> abandon_orchestration_item(const std::string& lock_token,
-                                                      std::optional<Duration> delay,
-                                                      bool ignore_attempt) override;
+    [[nodiscard]] Result<> abandon_orchestration_item(const AbandonTurn& abandon) override;
     [[nodiscard]] Result<> abandon_work_item(const std::string& lock_token,
                                              std::optional<Duration> delay,
                                              bool ignore_attempt) override;
+    [[nodiscard]] Result<> start_instance(const work::StartOrchestration& start,
+                                          std::optional<Duration> delay) override;
     [[nodiscard]] Result<> enqueue_for_orchestrator(const WorkItem& item,
                                                     std::optional<Duration> delay) override;
 
@@ -63,8 +68,10 @@ class DeadlineProvider final : public ForwardingProvider {
     void remember(Instant when);
     void remember(std::optional<Duration> delay);
     void remember(const WorkItem& item);
+    void remember(const work::CancelInstance& cancel);
 
     std::shared_ptr<Clock> clock_;
+    std::shared_ptr<const OrchestrationCode> code_;
     Mutex mutex_;
     std::set<Instant> deadlines_ DURABLE_GUARDED_BY(mutex_);
     bool interrupting_ DURABLE_GUARDED_BY(mutex_) = false;

@@ -86,6 +86,7 @@ struct TestRuntime::Parts {
           turns_beside{node, "test-orchestrations-beside"},
           activities{node, "test-activities"} {
         deadlines->learn();
+        deadlines->set_code(node.orchestration_code);
     }
 
     // Time passes at once, and what is leased is kept meanwhile. Beside an activity that sleeps,
@@ -181,6 +182,26 @@ struct TestRuntime::Parts {
             return each.reason == ParkReason::differs && belongs_to(each.instance, id);
         });
         return found == parked.end() ? nullptr : &*found;
+    }
+
+    // Which code something that `id` is, or waits for, needs and will not find here.
+    [[nodiscard]] std::optional<std::string> missing_code_in_tree(const std::string& id) {
+        auto* const admin = store->as_management_capability();
+        const auto waiting = admin != nullptr ? admin->list_parked(Duration::zero(), 1000)
+                                              : Result<std::vector<ParkedWork>>{};
+        for (const auto& each : waiting.value_or(std::vector<ParkedWork>{})) {
+            const bool turn = each.kind == ParkedWork::Kind::turn;
+            const bool known = turn ? node.orchestration_code->has(each.name, each.version)
+                                    : node.activity_code->contains(each.name);
+            // Whose child it is, is stored with its first turn.
+            const bool unborn = !admin->get_parent_id(each.instance);
+            if (!each.name.empty() && !known && (unborn || belongs_to(each.instance, id))) {
+                return each.instance + " needs the " + (turn ? "orchestration " : "activity ") +
+                       each.name + (each.version.empty() ? "" : " " + each.version) +
+                       ", which is not in the registry of this TestRuntime";
+            }
+        }
+        return std::nullopt;
     }
 
     bool belongs_to(std::string instance, const std::string& root) {
@@ -321,6 +342,7 @@ Result<OrchestrationStatus> TestRuntime::Parts::finish(const std::string& id, Du
     const auto until = add_saturating(clock->now(), span);
     static_cast<void>(deadlines->take_interrupted()); // of earlier calls
     std::optional<std::uint32_t> attempts;            // of a parked instance, when first seen
+    bool waited_for_code = false;
     while (true) {
         if (!run_until_idle()) {
             return fail(ErrorCode::timed_out, id + " " + restless());
@@ -338,6 +360,16 @@ Result<OrchestrationStatus> TestRuntime::Parts::finish(const std::string& id, Du
                 return fail(ErrorCode::orchestration_failed, found->report, found->instance);
             }
             attempts = attempts.value_or(found->attempts);
+        }
+        if (const auto missing = over ? missing_code_in_tree(id) : std::nullopt) {
+            // As long as a cancellation would take, whoever has sent it.
+            const auto ends_without =
+                add_saturating(clock->now(), node.options.cancel_without_code_after);
+            if (waited_for_code || ends_without > until || !skip_to(ends_without)) {
+                return fail(ErrorCode::orchestration_failed, *missing, id);
+            }
+            waited_for_code = true;
+            continue;
         }
         if (over && status->status == RunStatus::not_found) {
             return fail(ErrorCode::not_found, "there is no instance " + id, "finish");
