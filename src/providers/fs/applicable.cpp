@@ -18,6 +18,13 @@ struct Applicable {
     Why operator()(const op::EnqueueMessage& operation) const {
         return taken(operation.message.seq);
     }
+    Why operator()(const op::StartInstance& operation) const {
+        if (const auto* known = ledger.instances.find(operation.message.instance);
+            known != nullptr && known->exists()) {
+            return "instance \"" + operation.message.instance + "\", which it starts, exists";
+        }
+        return taken(operation.message.seq);
+    }
     Why operator()(const op::EnqueueWork& operation) const { return taken(operation.work.seq); }
 
     Why operator()(const op::CommitTurn& commit) const {

@@ -132,11 +132,7 @@ FsProvider::list(std::string_view operation, std::optional<ExecutionStatus> stat
     std::uint64_t reached = 0;
     {
         const MutexLock lock{mutex_};
-        for (const auto listed : {std::optional{ExecutionStatus::running},
-                                  std::optional{ExecutionStatus::completed},
-                                  std::optional{ExecutionStatus::failed},
-                                  std::optional{ExecutionStatus::continued_as_new},
-                                  std::optional<ExecutionStatus>{}}) {
+        for (const auto listed : ledger::all_statuses) {
             if (!all && listed != status) {
                 continue;
             }

@@ -65,6 +65,7 @@ void write_message_image(JsonWriter& out, const ledger::MessageImage& image, std
     write_object(out, [&](ObjectWriter& members) {
         write_message(members, image.message, Instant{}, id);
         members.number_unless(0, "attempts", image.attempts);
+        members.instant_unless(Instant{}, "hidden_until", image.hidden_until);
     });
 }
 
@@ -120,6 +121,12 @@ void write_members(ObjectWriter& members, const InstanceImage& image) {
         write_kv(out, entry.first, value ? &*value : nullptr, entry.second.last_updated_at_ms);
     });
     members.instant_unless(Instant{}, "hidden_until", image.hidden_until);
+    members.instant_unless(Instant{}, "hidden_at", image.hidden_at);
+    members.number_unless(0, "hidden_seq", image.hidden_seq);
+    if (image.parked) {
+        members.string("parked", image.parked->reason);
+        members.instant("parked_since", image.parked->since);
+    }
     members.array_if_any("messages", image.messages, [&](JsonWriter& out, const auto& message) {
         write_message_image(out, message, image.id);
     });
@@ -251,10 +258,18 @@ void read_image(JsonReader& in, InstanceImage& image) {
             });
         } else if (name.text == "hidden_until") {
             image.hidden_until = read_instant(in);
+        } else if (name.text == "hidden_at") {
+            image.hidden_at = read_instant(in);
+        } else if (name.text == "hidden_seq") {
+            in.number(image.hidden_seq);
+        } else if (name.text == "parked") {
+            in.string(image.parked ? image.parked->reason : image.parked.emplace().reason);
+        } else if (name.text == "parked_since") {
+            (image.parked ? *image.parked : image.parked.emplace()).since = read_instant(in);
         } else if (name.text == "messages") {
             in.array([&] {
                 auto& added = image.messages.emplace_back();
-                read_message(in, added.message, {}, image.id, &added.attempts);
+                read_message(in, added.message, {}, image.id, &added.attempts, &added.hidden_until);
             });
         } else if (name.text == "work") {
             in.array([&] {

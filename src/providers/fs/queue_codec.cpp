@@ -1,6 +1,7 @@
 #include "providers/fs/queue_codec.hpp"
 
 #include "model/wire_names.hpp"
+#include "providers/ledger/queueing.hpp"
 
 #include <algorithm>
 
@@ -44,7 +45,8 @@ void read_message(JsonReader& in,
                   ledger::NewMessage& message,
                   Instant at,
                   std::string_view instance,
-                  std::uint32_t* attempts) {
+                  std::uint32_t* attempts,
+                  Instant* hidden_until) {
     message.visible_at = at;
     message.instance = instance;
     in.object([&](const JsonName& name) {
@@ -70,6 +72,8 @@ void read_message(JsonReader& in,
             read_raw(in, message.text);
         } else if (attempts != nullptr && name.text == "attempts") {
             in.number(*attempts);
+        } else if (hidden_until != nullptr && name.text == "hidden_until") {
+            *hidden_until = read_instant(in);
         } else {
             unknown_member(in, name);
         }
@@ -106,6 +110,7 @@ void read_work(JsonReader& in,
             unknown_member(in, name);
         }
     });
+    work.name = ledger::activity_name(work.text);
 }
 
 std::string_view name_of(ledger::Queue queue) noexcept {

@@ -13,7 +13,7 @@
 namespace durable::fs {
 
 // `at` and `instance` are the usual values of visible_at and of the instance: equal ones are left
-// out, and filled in by reading. Only stored rows have attempts.
+// out, and filled in by reading. Only stored rows have attempts, and times of hiding.
 void write_message(ObjectWriter& members,
                    const ledger::NewMessage& message,
                    Instant at,
@@ -27,7 +27,8 @@ void read_message(wire::JsonReader& in,
                   ledger::NewMessage& message,
                   Instant at,
                   std::string_view instance,
-                  std::uint32_t* attempts = nullptr);
+                  std::uint32_t* attempts = nullptr,
+                  Instant* hidden_until = nullptr);
 void read_work(wire::JsonReader& in,
                ledger::NewWork& work,
                Instant at,

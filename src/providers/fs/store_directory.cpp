@@ -159,6 +159,9 @@ Result<StoreDirectory> StoreDirectory::open(Files& disk, const std::string& give
     DURABLE_TRY(to_result(files.sync_directory(path)));
     if (fresh) {
         DURABLE_TRY(write_format(files, path)); // last: with it, what is missing is a loss
+    } else if (known->version < format_version) {
+        // Before anything is written that an earlier version would not understand.
+        DURABLE_TRY(write_format(files, path, known->gapless));
     }
     return store;
 }
@@ -208,11 +211,10 @@ Result<std::string> describe_readers(Files& files, const std::string& path, Stor
     return text;
 }
 
-Result<> write_format(Files& files, const std::string& path) {
-    return to_result(
-        replace_file(files,
-                     StoreLayout{path}.format(),
-                     "{\"format\":" + std::to_string(format_version) + ",\"gapless\":true}\n"));
+Result<> write_format(Files& files, const std::string& path, bool gapless) {
+    auto text = "{\"format\":" + std::to_string(format_version);
+    text += gapless ? ",\"gapless\":true}\n" : "}\n";
+    return to_result(replace_file(files, StoreLayout{path}.format(), text));
 }
 
 Result<StoreFormat> check_format(Files& files, const std::string& path) {
@@ -223,12 +225,12 @@ Result<StoreFormat> check_format(Files& files, const std::string& path) {
                                         : std::unexpected{to_error(text.error())};
     }
     wire::JsonReader in{*text};
-    std::uint64_t format = 0;
     std::string unknown;
-    StoreFormat found;
+    StoreFormat found{.version = 0, .gapless = false};
+    const auto& format = found.version;
     in.object([&](const wire::JsonName& member) {
         if (member.text == "format") {
-            in.number(format);
+            in.number(found.version);
         } else if (member.text == "gapless") {
             in.boolean(found.gapless);
         } else {

@@ -2,7 +2,7 @@
 //
 //   runtime.lock   held by flock while a process has the store open, as is the directory itself;
 //                  says which process
-//   FORMAT         {"format":1,"gapless":true}: what this version understands
+//   FORMAT         {"format":2,"gapless":true}: what this version understands
 //   journal/       every change, in order
 //   checkpoint/    the live state at some point of the journal
 //   packs/         finished instances, many to a file
@@ -23,7 +23,7 @@
 
 namespace durable::fs {
 
-inline constexpr std::uint64_t format_version = 1;
+inline constexpr std::uint64_t format_version = 2;
 
 // Where the parts of a store are.
 struct StoreLayout {
@@ -85,13 +85,14 @@ class StoreDirectory {
 [[nodiscard]] Result<std::string>
 describe_readers(Files& files, const std::string& path, StoreAccess access);
 
-// Makes the directory a store of this version. The last thing to do for whoever makes one by hand:
-// without it nobody takes the directory for a store.
-[[nodiscard]] Result<> write_format(Files& files, const std::string& path);
-
 struct StoreFormat {
-    bool gapless = false;
+    std::uint64_t version = format_version;
+    bool gapless = true;
 };
+
+// Makes the directory a store of this version: the last step of making one, because without FORMAT
+// it is not taken for a store.
+[[nodiscard]] Result<> write_format(Files& files, const std::string& path, bool gapless = true);
 
 // Fails unless FORMAT is there and says something that this version understands.
 [[nodiscard]] Result<StoreFormat> check_format(Files& files, const std::string& path);

@@ -82,6 +82,9 @@ void write_meta(ObjectWriter& members, const InstanceImage& image, Lsn as_of) {
         members.string("name", image.row->name);
         members.string("version", image.row->version);
         text_or_null(members, "parent", image.row->parent);
+        if (image.executions.empty()) {
+            members.string("status", name_of(ExecutionStatus::pending));
+        }
         for (const auto& execution : image.executions) {
             if (execution.id == image.row->current_execution && execution.recorded) {
                 members.string("status", name_of(execution.status));
@@ -90,6 +93,10 @@ void write_meta(ObjectWriter& members, const InstanceImage& image, Lsn as_of) {
         members.number("execution", image.row->current_execution);
         members.string("created_at", timestamp(image.row->created_at));
         members.string("updated_at", timestamp(image.row->updated_at));
+    }
+    if (image.parked) {
+        members.string("parked", image.parked->reason);
+        members.string("parked_since", timestamp(image.parked->since));
     }
     text_or_null(members, "custom_status", image.custom_status.status);
     auto& out = members.value("values");

@@ -73,7 +73,9 @@ void take_work(Ledger& ledger,
                const Token& token,
                Moment now) {
     auto& entry = *ledger.work.find(offer.seq);
-    ledger.work.lease(entry, token, now.steady_after(request.lock_timeout));
+    // Attempts count this fetch already.
+    const bool suspect = request.one_suspect && entry.attempts > suspect_after;
+    ledger.work.lease(entry, token, now.steady_after(request.lock_timeout), suspect);
     if (request.session && entry.group->session != nullptr) {
         ledger.work.claim(*entry.group->session,
                           request.session->owner_id,

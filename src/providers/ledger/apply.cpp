@@ -97,21 +97,35 @@ void Ledger::run(op::EnqueueMessage& operation) {
     add(operation.message);
 }
 
+void Ledger::run(op::StartInstance& operation) {
+    auto& instance = instances.get(operation.message.instance);
+    turns.hold(instance);
+    instance.created_at = at_;
+    instance.updated_at = at_;
+    instances.set_row(instance,
+                      {.orchestration_name = std::move(operation.name),
+                       .orchestration_version = std::move(operation.version),
+                       .parent_instance_id = std::move(operation.parent)},
+                      1);
+    instances.refresh_status(instance);
+    add(operation.message);
+    changed(instance, false);
+    turns.file(instance);
+}
+
 void Ledger::run(op::EnqueueWork& operation) {
     add(operation.work);
 }
 
 void Ledger::run(op::FetchTurn& operation) {
-    for (const auto seq : operation.messages) {
-        if (auto* message = turns.find(seq); message != nullptr) {
-            ++message->attempts;
-        }
+    if (auto* instance = instances.find(operation.instance); instance != nullptr) {
+        turns.count_attempt(*instance, operation.messages);
     }
 }
 
 void Ledger::run(op::FetchWork& operation) {
     if (auto* entry = work.find(operation.seq); entry != nullptr) {
-        ++entry->attempts;
+        work.count_attempt(*entry);
     }
 }
 
@@ -128,12 +142,40 @@ void Ledger::run(op::AbandonTurn& operation) {
     turns.hold(*instance);
     turns.release(*instance);
     if (operation.hidden_until) {
-        turns.hide(*instance, *operation.hidden_until);
+        turns.hide(*instance, *operation.hidden_until, at_, next_seq_);
     } else {
         turns.reveal(*instance);
     }
+    if (operation.delayed_until) {
+        turns.hide(*instance, operation.delayed, *operation.delayed_until, at_);
+    }
+    if (operation.parked && instance->exists()) {
+        set_parked(*instance, *operation.parked);
+    }
     turns.file(*instance);
     note_settled(*instance);
+}
+
+void Ledger::set_parked(Instance& instance, const std::string& reason) {
+    auto& parked = instance.extra().parked;
+    if (!parked || parked->reason != reason) {
+        parked = Parked{.reason = reason, .since = at_};
+        parked_.insert(&instance);
+        changed(instance, false);
+    }
+}
+
+void Ledger::clear_parked(Instance& instance) {
+    if (parked_.erase(&instance) > 0) {
+        instance.extras->parked.reset();
+    }
+}
+
+void Ledger::announce_suspects() {
+    if (std::exchange(suspects.freed, false) && suspects.held == 0) {
+        turns.announce_suspects();
+        work.announce_suspects();
+    }
 }
 
 void Ledger::run(op::AbandonWork& operation) {
@@ -180,6 +222,7 @@ void Ledger::run(op::CommitTurn& commit) {
     turns.release(instance);
     turns.reveal(instance);
     turns.remove(instance, commit.consumed);
+    clear_parked(instance);
 
     if (commit.metadata.orchestration_name && commit.metadata.orchestration_version) {
         if (!instance.exists()) {
@@ -258,6 +301,7 @@ void Ledger::run(op::Append& operation) {
     turns.hold(instance);
     append(instance.execution(operation.execution_id), operation.events);
     instance.started = Instance::Started::unknown;
+    instances.refresh_status(instance);
     turns.file(instance);
     note_settled(instance);
 }
@@ -272,6 +316,12 @@ void Ledger::changed(Instance& instance, bool ended) {
 // ---- Removal
 
 void Ledger::run(op::Delete& operation) {
+    std::vector<MessageImage> kept;
+    for (const auto seq : operation.kept) {
+        if (const auto* message = turns.find(seq); message != nullptr) {
+            kept.push_back(image_of(*message));
+        }
+    }
     for (const auto& id : operation.instances) {
         if (auto* instance = instances.find(id); instance != nullptr) {
             changed(*instance, true);
@@ -281,6 +331,13 @@ void Ledger::run(op::Delete& operation) {
     }
     for (const auto seq : operation.starts) {
         remove_start(seq);
+    }
+    for (const auto& start : kept) {
+        auto& instance = instances.get(start.message.instance);
+        turns.hold(instance);
+        turns.add(instance, start.message, at_, start.hidden_until);
+        turns.find(start.message.seq)->attempts = start.attempts;
+        turns.file(instance);
     }
 }
 
@@ -306,6 +363,7 @@ void Ledger::discard(Instance& instance) {
     turns.release(instance);
     turns.remove_all(instance);
     work.remove_all(instance);
+    parked_.erase(&instance);
     for (const auto& execution : instance.executions) {
         totals_.executions -= execution.recorded ? 1 : 0;
         totals_.events -= execution.history.size();

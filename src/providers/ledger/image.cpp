@@ -20,17 +20,6 @@ ExecutionImage image_of(const Execution& execution) {
             .history = execution.history};
 }
 
-MessageImage image_of(const Message& message) {
-    return {.message = {.seq = message.seq,
-                        .instance = std::string{message.instance->id()},
-                        .visible_at = message.visible_at,
-                        .text = message.text(),
-                        .kind = message.kind,
-                        .execution_id = message.execution_id,
-                        .timer_id = message.timer_id},
-            .attempts = message.attempts};
-}
-
 WorkImage image_of(const WorkEntry& entry) {
     const auto* session = entry.group->session;
     return {.work = {.seq = entry.seq,
@@ -39,6 +28,7 @@ WorkImage image_of(const WorkEntry& entry) {
                                   .activity_id = entry.activity_id},
                      .session = session != nullptr ? std::optional{session->id} : std::nullopt,
                      .tag = entry.group->shelf->tag,
+                     .name = entry.group->shelf->name,
                      .visible_at = entry.visible_at,
                      .text = std::string{entry.text.view()}},
             .attempts = entry.attempts};
@@ -60,6 +50,7 @@ class Touched {
     explicit Touched(Ledger& ledger) : ledger_{ledger} {}
 
     void operator()(const op::EnqueueMessage& operation) { add(operation.message.instance); }
+    void operator()(const op::StartInstance& operation) { add(operation.message.instance); }
     void operator()(const op::EnqueueWork& operation) { add(operation.work.activity.instance); }
     void operator()(const op::FetchTurn& operation) { add(operation.instance); }
     void operator()(const op::FetchWork& operation) { add_work(operation.seq); }
@@ -127,11 +118,25 @@ class Touched {
 
 } // namespace
 
+MessageImage image_of(const Message& message) {
+    return {.message = {.seq = message.seq,
+                        .instance = std::string{message.instance->id()},
+                        .visible_at = message.visible_at,
+                        .text = message.text(),
+                        .kind = message.kind,
+                        .execution_id = message.execution_id,
+                        .timer_id = message.timer_id},
+            .attempts = message.attempts,
+            .hidden_until = message.hidden_until};
+}
+
 InstanceImage image_of(const Instance& instance) {
     InstanceImage image{.id = std::string{instance.id()},
                         .incarnation = instance.incarnation,
                         .revision = instance.revision,
-                        .hidden_until = instance.inbox().hidden_until};
+                        .hidden_until = instance.inbox().hidden_until,
+                        .hidden_at = instance.inbox().hidden_at,
+                        .hidden_seq = instance.inbox().hidden_seq};
     if (instance.exists()) {
         image.row = row_of(instance);
     }
@@ -141,6 +146,7 @@ InstanceImage image_of(const Instance& instance) {
     }
     if (instance.extras) {
         image.custom_status = instance.extras->custom_status;
+        image.parked = instance.extras->parked;
         image.kv = instance.extras->kv;
         for (const auto& [key, change] : instance.extras->kv_changes) {
             image.kv_changes[key] = {.value = change.value,
@@ -234,6 +240,10 @@ Instance& Ledger::restore_instance(InstanceImage image, Instant now, Instance::C
                                       .last_updated_at_ms = change.last_updated_at_ms};
         }
     }
+    if (image.parked) {
+        instance.extra().parked = std::move(image.parked);
+        parked_.insert(&instance);
+    }
     instances.refresh_status(instance);
     restore_queues(instance, image, now);
     return instance;
@@ -242,15 +252,14 @@ Instance& Ledger::restore_instance(InstanceImage image, Instant now, Instance::C
 void Ledger::restore_queues(Instance& instance, const InstanceImage& image, Instant now) {
     turns.hold(instance);
     if (image.hidden_until != Instant{}) {
-        turns.hide(instance, image.hidden_until);
+        turns.hide(instance, image.hidden_until, image.hidden_at, image.hidden_seq);
     }
     for (const auto& stored : image.messages) {
-        turns.add(instance, stored.message, now);
+        turns.add(instance, stored.message, now, stored.hidden_until);
         turns.find(stored.message.seq)->attempts = stored.attempts;
     }
     for (const auto& stored : image.work) {
-        work.add(instance, stored.work, now);
-        work.find(stored.work.seq)->attempts = stored.attempts;
+        work.add(instance, stored.work, now, stored.attempts);
     }
     turns.file(instance);
     note_settled(instance);

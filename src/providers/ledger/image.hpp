@@ -24,10 +24,12 @@ namespace durable::ledger {
 
 class Ledger;
 struct Instance;
+struct Message;
 
 struct MessageImage {
     NewMessage message;
     std::uint32_t attempts = 0;
+    Instant hidden_until{};
     bool operator==(const MessageImage&) const = default;
 };
 
@@ -76,6 +78,9 @@ struct InstanceImage {
     KvSnapshot kv;
     std::map<std::string, KvChangeImage, std::less<>> kv_changes;
     Instant hidden_until;
+    Instant hidden_at;
+    Seq hidden_seq = 0;
+    std::optional<Parked> parked;
     std::vector<MessageImage> messages; // ascending by seq
     std::vector<WorkImage> work;        // ascending by seq
     bool operator==(const InstanceImage&) const = default;
@@ -93,6 +98,7 @@ struct RestImage {
 };
 
 [[nodiscard]] InstanceImage image_of(const Instance& instance);
+[[nodiscard]] MessageImage image_of(const Message& message);
 
 // The ids whose durable state applying the record will change.
 [[nodiscard]] std::vector<std::string> touched(Ledger& ledger, const Record& record);

@@ -88,4 +88,37 @@ void Instance::close_inbox() noexcept {
     }
 }
 
+bool has_queued_start(const Instance& instance) noexcept {
+    for (const auto* message = instance.messages; message != nullptr; message = message->next) {
+        if (message->kind == kind_of<work::StartOrchestration>) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool starts_instance(std::uint8_t kind) noexcept {
+    return kind == kind_of<work::StartOrchestration> || kind == kind_of<work::ContinueAsNew>;
+}
+
+std::optional<history::OrchestrationStarted> stored_start(const Instance& instance) {
+    const auto* execution = instance.find_execution(instance.latest_execution());
+    if (execution == nullptr) {
+        return std::nullopt;
+    }
+    const auto texts = execution->history.after(0);
+    std::optional<history::OrchestrationStarted> start;
+    for (std::size_t index = 0; index < texts.size(); ++index) {
+        auto event = decode_event(texts[index]);
+        if (!event) {
+            return std::nullopt;
+        }
+        if (auto* started = std::get_if<history::OrchestrationStarted>(&event->kind);
+            started != nullptr && !start) {
+            start = std::move(*started);
+        }
+    }
+    return start;
+}
+
 } // namespace durable::ledger

@@ -15,6 +15,7 @@
 #include <durable/provider.hpp>
 #include <durable/time.hpp>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,7 +25,8 @@
 namespace durable::ledger {
 
 struct Instance;
-struct WorkEntry; // work_queue.hpp
+struct ReadyTurns; // turn_queue.hpp
+struct WorkEntry;  // work_queue.hpp
 
 // A row of the orchestrator queue.
 struct Message : InBlocks {
@@ -41,6 +43,7 @@ struct Message : InBlocks {
     Message* same_hash = nullptr;       // the queue's: by seq
     Message* same_timer_hash = nullptr; // by instance, execution and timer
     Instant visible_at;
+    Instant hidden_until;           // by an abandon; the default: never was
     PackedText own_text;            // see keep()
     std::uint64_t execution_id = 0; // of a TimerFired, else 0
     std::uint64_t timer_id = 0;
@@ -49,6 +52,13 @@ struct Message : InBlocks {
     std::uint8_t kind = 0; // index in WorkItem
     Place place = Place::visible;
     bool doomed = false; // being removed
+
+    [[nodiscard]] Instant deliverable_at() const noexcept {
+        return std::max(visible_at, hidden_until);
+    }
+
+    [[nodiscard]] bool suspect() const noexcept { return attempts >= suspect_after; } // P16
+    [[nodiscard]] bool cancels() const noexcept { return kind == kind_of<work::CancelInstance>; }
 
     // Its JSON. That of a timer which says no more than the members above is written anew each
     // time: a million parked instances wait for one each. Call keep() when all of them are set.
@@ -62,6 +72,7 @@ struct TurnLease {
     Instance* instance = nullptr;
     SteadyInstant until;
     std::vector<Seq> messages;    // that the turn was given
+    bool suspect = false;         // P16: it holds what fetches may have one of
     std::uint32_t slot = no_slot; // no_slot: known to be expired
 };
 
@@ -92,7 +103,11 @@ struct Inbox : InBlocks {
     std::vector<Message*> visible; // in order of becoming visible; sorted by a fetch
     Seq first_visible = 0;         // the lowest of them
     Instant hidden_until;          // the default: never was, or a commit has ended it
+    Instant hidden_at;             // since when
+    Seq hidden_seq = 0;            // messages from here on were queued after that
+    Instant cancelled_at;          // while it is ready: see ReadyTurns::by_cancellation
     TurnLease* lease = nullptr;
+    ReadyTurns* ready = nullptr;      // where it stands while its place is `ready`
     WorkEntry* work = nullptr;        // its items in the worker queue
     std::uint32_t visible_starts = 0; // visible messages that can start it
 
@@ -109,6 +124,7 @@ struct Extras {
     };
 
     CustomStatus custom_status;
+    std::optional<Parked> parked;
     KvSnapshot kv;                                         // what ended executions left
     std::map<std::string, Change, std::less<>> kv_changes; // by the running execution
 };
@@ -119,7 +135,7 @@ struct Instance : InBlocks {
         ready,  // in the ready heap of its pinned version
         hidden, // abandoned with a delay: in the heap of hidden instances
         leased, // its lease is in the heap of leases
-        parked, // messages, but nothing that could start it
+        parked, // messages, but nothing that could start it yet
     };
     enum class Started : std::uint8_t { unknown, yes, no };
     // Whether all of it stands in an Archive as well. Whoever changes it says `none` first.
@@ -158,6 +174,8 @@ struct Instance : InBlocks {
 
     [[nodiscard]] std::string_view id() const noexcept { return own_id.view(); }
     [[nodiscard]] bool exists() const noexcept { return name != nullptr; }
+    // P15: started, and nothing has been committed.
+    [[nodiscard]] bool pending() const noexcept { return exists() && executions.empty(); }
 
     [[nodiscard]] Execution* find_execution(std::uint64_t execution_id) noexcept;
     [[nodiscard]] const Execution* find_execution(std::uint64_t execution_id) const noexcept;
@@ -165,6 +183,14 @@ struct Instance : InBlocks {
     [[nodiscard]] const Execution* current() const noexcept {       // nullptr: no record of it
         const auto* found = find_execution(current_execution);
         return found != nullptr && found->recorded ? found : nullptr;
+    }
+    // As listed; nullopt: there is no record of the current execution.
+    [[nodiscard]] std::optional<ExecutionStatus> status() const noexcept {
+        if (pending()) {
+            return ExecutionStatus::pending;
+        }
+        const auto* found = current();
+        return found == nullptr ? std::nullopt : std::optional{found->status};
     }
     [[nodiscard]] bool ended() const noexcept { // completed or failed
         const auto* found = current();
@@ -178,5 +204,15 @@ struct Instance : InBlocks {
     [[nodiscard]] Inbox& open_inbox();                 // made when missing
     void close_inbox() noexcept;                       // if nothing is under way any more
 };
+
+// P15: is a StartOrchestration queued, in whatever place?
+[[nodiscard]] bool has_queued_start(const Instance& instance) noexcept;
+
+// Can this message start an instance that does not exist yet?
+[[nodiscard]] bool starts_instance(std::uint8_t kind) noexcept;
+
+// Without a row: does the stored history of the latest execution decode and tell how the instance
+// started? Returns that event.
+[[nodiscard]] std::optional<history::OrchestrationStarted> stored_start(const Instance& instance);
 
 } // namespace durable::ledger

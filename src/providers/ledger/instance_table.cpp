@@ -8,11 +8,11 @@ namespace durable::ledger {
 
 namespace {
 
-constexpr std::size_t no_record = 4;
+constexpr std::size_t no_record = 5; // behind the statuses
 
 std::size_t list_of(const Instance& instance) {
-    const auto* current = instance.current();
-    return current == nullptr ? no_record : static_cast<std::size_t>(current->status);
+    const auto status = instance.status();
+    return status ? static_cast<std::size_t>(*status) : no_record;
 }
 
 } // namespace

@@ -21,6 +21,15 @@
 
 namespace durable::ledger {
 
+// Every list of InstanceTable::with_status.
+inline constexpr std::array<std::optional<ExecutionStatus>, 6> all_statuses = {
+    ExecutionStatus::running,
+    ExecutionStatus::completed,
+    ExecutionStatus::failed,
+    ExecutionStatus::continued_as_new,
+    ExecutionStatus::pending,
+    std::nullopt};
+
 class InstanceTable {
  public:
     InstanceTable() = default;
@@ -93,7 +102,7 @@ class InstanceTable {
     LinkTable<Instance, &Instance::same_hash, &InstanceTable::hash_of> instances_;
     StringPool strings_;
     std::set<Version> versions_; // few: every engine version that ever pinned an execution
-    std::array<LongList<Instance*>, 5> by_status_; // four statuses, then "no record"
+    std::array<LongList<Instance*>, 6> by_status_; // five statuses, then "no record"
     std::set<Child> children_;
     std::uint64_t next_number_ = 1;
     std::uint64_t next_incarnation_ = 1;
@@ -102,7 +111,7 @@ class InstanceTable {
     Instance* walker_ = nullptr; // the one to visit next
     std::uint32_t walks_ = 0;
     Archive* archive_ = nullptr;
-    std::array<std::uint64_t, 5> archived_{}; // by status
+    std::array<std::uint64_t, 6> archived_{}; // by status
 };
 
 } // namespace durable::ledger

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,14 @@ class Ledger {
 
     // The state, for the functions that decide and read. Only apply() changes what is durable.
     InstanceTable instances;
-    TurnQueue turns;
-    WorkQueue work;
+    SuspectHold suspects;
+    TurnQueue turns{suspects};
+    WorkQueue work{suspects};
+
+    // P16: when the last suspect's lease has ended, tells the listener of those that wait.
+    void announce_suspects();
+    // Existing instances that were given back with a reason.
+    [[nodiscard]] const std::set<Instance*>& parked() const noexcept { return parked_; }
 
     [[nodiscard]] const Options& options() const noexcept { return options_; }
     [[nodiscard]] Seq next_seq() const noexcept { return next_seq_; }
@@ -102,6 +109,7 @@ class Ledger {
 
  private:
     void run(op::EnqueueMessage& operation);
+    void run(op::StartInstance& operation);
     void run(op::EnqueueWork& operation);
     void run(op::FetchTurn& operation);
     void run(op::FetchWork& operation);
@@ -126,6 +134,8 @@ class Ledger {
     Instance& restore_instance(InstanceImage image, Instant now, Instance::Copy copy);
     void restore_queues(Instance& instance, const InstanceImage& image, Instant now);
     void drop_if_unused(Instance& instance);
+    void set_parked(Instance& instance, const std::string& reason);
+    void clear_parked(Instance& instance);
     void changed(Instance& instance, bool ended);
     void remember_deleted(const std::string& id);
 
@@ -139,6 +149,7 @@ class Ledger {
     std::deque<QuarantinedItem> expired_;
     TextMap<std::uint64_t> deleted_; // revisions of the latest deletions, for those who watch
     std::deque<std::string> deleted_order_;
+    std::set<Instance*> parked_;
     std::deque<std::string> settled_; // candidates
     std::uint64_t settled_bytes_ = 0;
 };

@@ -15,18 +15,24 @@ namespace durable::ledger {
 
 namespace {
 
-bool has_work(Ledger& ledger, const FetchOrchestration& request) {
-    return ledger.turns.first_ready(request.filter) != nullptr;
+bool has_work(Ledger& ledger, const FetchOrchestration& request, Instant now) {
+    return ledger.turns.first_ready(request, now) != nullptr;
 }
 
-bool has_work(Ledger& ledger, const durable::FetchWork& request) {
+bool has_work(Ledger& ledger, const durable::FetchWork& request, Instant) {
     return ledger.work.first_ready(request) != nullptr;
 }
 
-// The call that somebody got and will not answer.
+// P16: the end of a suspect's lease in one queue concerns the fetches of the other one, too.
+std::optional<Duration> sooner(std::optional<Duration> one, std::optional<Duration> other) {
+    return one && other ? std::min(*one, *other) : (one ? one : other);
+}
+
+// For a waiter that was called and takes nothing: another one may have taken its work instead of
+// work that it could not take itself.
 template <class Request>
-void pass_on(Ledger& ledger, Seekers<Request>& seekers) {
-    seekers.call(1, [&](const Request& request) { return has_work(ledger, request); });
+void pass_on(Ledger& ledger, Seekers<Request>& seekers, Instant now) {
+    seekers.call(1, [&](const Request& request) { return has_work(ledger, request, now); });
 }
 
 // What a call makes before it takes the mutex; once more where it has to take it again.
@@ -77,6 +83,7 @@ Result<> LedgerProvider::commit(Record record) {
 }
 
 void LedgerProvider::wake(const MutexLock& lock) {
+    ledger_.announce_suspects();
     cover_next_due(FetchOrchestration{});
     cover_next_due(durable::FetchWork{});
     waiters_.flush(lock);
@@ -136,11 +143,13 @@ Seekers<durable::FetchWork>& LedgerProvider::seekers(const durable::FetchWork&) 
 }
 
 std::optional<Duration> LedgerProvider::next_due(const FetchOrchestration&) {
-    return ledger_.turns.until_next(now());
+    const auto turns = ledger_.turns.until_next(now());
+    return ledger_.suspects.held > 0 ? sooner(turns, ledger_.work.until_next(now())) : turns;
 }
 
 std::optional<Duration> LedgerProvider::next_due(const durable::FetchWork&) {
-    return ledger_.work.until_next(now());
+    const auto work = ledger_.work.until_next(now());
+    return ledger_.suspects.held > 0 ? sooner(work, ledger_.turns.until_next(now())) : work;
 }
 
 template <class Request>
@@ -166,6 +175,9 @@ auto LedgerProvider::wait_for(const Request& request) {
         seekers(request).add(self);
         auto found = attempt(request);
         seekers(request).remove(self);
+        if (self.called && (!found || !*found)) {
+            pass_on(ledger_, seekers(request), clock_->now());
+        }
         wake(lock);
         if (!found || *found || request.poll_timeout <= Duration::zero()) {
             return found;
@@ -214,10 +226,11 @@ Result<std::optional<TurnOffer>> LedgerProvider::wait_awake(const FetchOrchestra
     const MutexLock lock{mutex_};
     waiters_.turns.remove(self);
     Result<std::optional<TurnOffer>> found{std::nullopt};
-    if (self.called && request.stop.stop_requested()) {
-        pass_on(ledger_, waiters_.turns);
-    } else if (self.called) {
+    if (self.called && !request.stop.stop_requested()) {
         found = attempt(request);
+    }
+    if (self.called && (!found || !*found)) {
+        pass_on(ledger_, waiters_.turns, clock_->now());
     }
     wake(lock);
     return found;
@@ -231,11 +244,18 @@ auto LedgerProvider::sleep_until(const Request& request, SteadyInstant deadline)
     auto& others = seekers(request);
     others.add(self);
     while (!request.stop.stop_requested()) {
+        const bool was_called = self.called;
         others.look_again(self);
         const auto steady = clock_->steady();
         auto found = attempt(request);
-        if (!found || *found || steady >= deadline) {
+        const bool ends = !found || *found || steady >= deadline;
+        if (ends) {
             others.remove(self);
+        }
+        if ((was_called || self.called) && (!found || !*found)) {
+            pass_on(ledger_, others, clock_->now());
+        }
+        if (ends) {
             wake(lock);
             return found;
         }
@@ -252,7 +272,7 @@ auto LedgerProvider::sleep_until(const Request& request, SteadyInstant deadline)
     }
     others.remove(self);
     if (self.called) {
-        pass_on(ledger_, others);
+        pass_on(ledger_, others, clock_->now());
     }
     wake(lock);
     return decltype(attempt(request)){std::nullopt};
@@ -362,11 +382,9 @@ Result<> LedgerProvider::ack_orchestration_item(const TurnCommit& commit) {
     });
 }
 
-Result<> LedgerProvider::abandon_orchestration_item(const std::string& lock_token,
-                                                    std::optional<Duration> delay,
-                                                    bool ignore_attempt) {
+Result<> LedgerProvider::abandon_orchestration_item(const AbandonTurn& abandon) {
     return carry_out("abandon_orchestration_item", Telling::turn_done, [&](Ledger& ledger) {
-        return abandon_turn(ledger, lock_token, delay, ignore_attempt, now());
+        return abandon_turn(ledger, abandon, now());
     });
 }
 
@@ -385,6 +403,14 @@ Result<> LedgerProvider::append_with_execution(const std::string& instance,
     MadeBefore made{[&] { return to_events(events); }};
     return carry_out("append_with_execution", Telling::done, [&](Ledger& ledger) {
         return append_events(ledger, instance, execution_id, made.take(), now());
+    });
+}
+
+Result<> LedgerProvider::start_instance(const work::StartOrchestration& start,
+                                        std::optional<Duration> delay) {
+    MadeBefore message{[&] { return to_message(start); }};
+    return carry_out("start_instance", Telling::done, [&](Ledger& ledger) {
+        return ledger::start_instance(ledger, start, message.take(), delay, now());
     });
 }
 

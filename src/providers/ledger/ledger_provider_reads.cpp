@@ -150,6 +150,12 @@ Result<QueueDepths> LedgerProvider::get_queue_depths() {
     return look("get_queue_depths", [&](Ledger& ledger) { return queue_depths(ledger, now()); });
 }
 
+Result<std::vector<ParkedWork>> LedgerProvider::list_parked(Duration waited, std::uint32_t limit) {
+    DURABLE_TRY(expire_now("list_parked"));
+    return look("list_parked",
+                [&](Ledger& ledger) { return ledger::list_parked(ledger, waited, limit, now()); });
+}
+
 Result<std::vector<QuarantinedItem>> LedgerProvider::list_quarantined() {
     DURABLE_TRY(expire_now("list_quarantined"));
     return look("list_quarantined",

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include <durable/version.hpp>
+#include "providers/ledger/turn_class.hpp"
 
 #include <cstddef>
 #include <string_view>
@@ -19,9 +19,9 @@ class Listener {
     Listener& operator=(const Listener&) = delete;
     virtual ~Listener() = default;
 
-    // One more instance can be fetched; `pinned` is nullptr when every filter accepts it.
-    virtual void turn_ready(const Version* pinned) = 0;
-    // So many items of the group can be fetched, by whoever the group is open to.
+    // One more instance of that class can be fetched.
+    virtual void turn_ready(const TurnClass& turn) = 0;
+    // So many items of the group can be fetched, by the requests that it serves.
     virtual void work_ready(const WorkGroup& group, std::size_t items) = 0;
     // A commit or a deletion touched the instance; `ended`: and it is completed, failed or gone.
     virtual void instance_changed(std::string_view instance, bool ended) = 0;

@@ -17,7 +17,8 @@ namespace {
 
 bool runs(const Instance& instance) {
     const auto* current = instance.current();
-    return instance.exists() && current != nullptr && current->status == ExecutionStatus::running;
+    return instance.pending() ||
+           (instance.exists() && current != nullptr && current->status == ExecutionStatus::running);
 }
 
 // Between two executions: it shows an end, but its next start is queued or being worked on.
@@ -40,6 +41,24 @@ bool completed_before(const Instance& instance, const std::optional<Instant>& li
     }
     const auto* current = instance.current();
     return current != nullptr && current->completed && current->ended_at < *limit;
+}
+
+// Starts of children in a queue that is deleted, by parents that are not: each of these waits for
+// an answer, and the id is free for its child now.
+void keep_starts(const Instance& instance,
+                 const std::unordered_set<std::string_view>& listed,
+                 op::Delete& removed,
+                 DeleteInstanceResult& result) {
+    for (const auto* message = instance.messages; message != nullptr; message = message->next) {
+        if (message->kind != kind_of<work::StartOrchestration>) {
+            continue;
+        }
+        const auto parent = calling_parent(message->kind, message->text());
+        if (parent && !listed.contains(*parent)) {
+            removed.kept.push_back(message->seq);
+            --result.queue_messages_deleted;
+        }
+    }
 }
 
 void count(DeleteInstanceResult& result, const Instance& instance) {
@@ -113,8 +132,10 @@ decide_delete(Ledger& ledger, const std::vector<std::string>& instances, bool fo
         if (const auto* instance = ledger.instances.find(id)) {
             count(deletion.result, *instance);
             removed.instances.emplace_back(id);
+            keep_starts(*instance, listed, removed, deletion.result);
         }
     }
+    std::ranges::sort(removed.kept);
     add_unbegun_children(ledger, listed, removed, deletion.result);
     std::ranges::sort(removed.instances); // the same record for the same request
     deletion.record.operation = std::move(removed);
@@ -142,10 +163,7 @@ std::vector<std::string> select(const Ledger& ledger,
             if (instance == nullptr || !instance->exists() || !seen.insert(id).second) {
                 continue;
             }
-            const auto* current = instance->current();
-            const auto listed = std::ranges::any_of(statuses, [&](const auto& status) {
-                return current == nullptr ? !status : status && *status == current->status;
-            });
+            const auto listed = std::ranges::find(statuses, instance->status()) != statuses.end();
             if (listed && !consider(*instance)) {
                 break;
             }
@@ -229,7 +247,7 @@ prune(Ledger& ledger, const std::string& instance, const PruneOptions& options, 
         if (!execution->recorded) {
             continue;
         }
-        const auto among_newest = kept++ < options.keep_last.value_or(0);
+        const auto among_newest = kept++ < std::max(options.keep_last.value_or(1), 1U);
         const auto too_young =
             options.completed_before &&
             (!execution->completed || execution->ended_at >= *options.completed_before);

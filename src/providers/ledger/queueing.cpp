@@ -1,6 +1,7 @@
 #include "providers/ledger/queueing.hpp"
 
 #include "base/try.hpp"
+#include "model/json_reader.hpp"
 #include "model/json_text.hpp"
 
 #include <durable/codec.hpp>
@@ -60,6 +61,7 @@ Result<NewWork> to_work(const WorkItem& item) {
                                 .activity_id = activity->id},
                    .session = activity->session_id,
                    .tag = activity->tag,
+                   .name = activity->name,
                    .text = std::move(text)};
 }
 
@@ -133,6 +135,49 @@ Result<Record> enqueue_message(Ledger& ledger,
     const auto wait = std::max(delay.value_or(Duration::zero()), Duration::zero());
     message->visible_at = visible_at(item, now.wall_after(wait), Duration::zero());
     return Record{.at = now.wall, .operation = op::EnqueueMessage{*std::move(message)}};
+}
+
+Result<Record> start_instance(Ledger& ledger,
+                              const work::StartOrchestration& start,
+                              Result<NewMessage> message,
+                              std::optional<Duration> delay,
+                              Moment now) {
+    constexpr std::string_view operation = "start_instance";
+    ledger.advance(now);
+    if (!message) {
+        return failed(std::move(message).error(), operation);
+    }
+    if (const auto* known = ledger.instances.find(start.instance);
+        known != nullptr && (known->exists() || has_queued_start(*known))) {
+        return fail(ErrorCode::already_exists,
+                    "instance " + cited(start.instance) + " exists",
+                    std::string{operation});
+    }
+    message->seq = ledger.next_seq();
+    message->visible_at =
+        now.wall_after(std::max(delay.value_or(Duration::zero()), Duration::zero()));
+    return Record{.at = now.wall,
+                  .operation = op::StartInstance{.message = *std::move(message),
+                                                 .name = start.orchestration,
+                                                 .version = start.version.value_or("unknown"),
+                                                 .parent = start.parent_instance}};
+}
+
+std::string activity_name(std::string_view text) {
+    // Not decode_work_item: replaying a journal asks for each activity, and inputs may be large.
+    wire::JsonReader in{text};
+    std::string found;
+    in.object([&](const wire::JsonName&) {
+        in.object([&](const wire::JsonName& member) {
+            if (member.text == "name") {
+                in.string(found);
+            } else {
+                (void)in.skip();
+            }
+        });
+    });
+    in.finish();
+    return in.failed() ? std::string{} : found;
 }
 
 Result<Record> enqueue_work(Ledger& ledger, Result<NewWork> added, Moment now) {

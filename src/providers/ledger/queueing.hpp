@@ -22,6 +22,8 @@ namespace durable::ledger {
 // wrong kind for that queue, or text that is not UTF-8.
 [[nodiscard]] Result<NewMessage> to_message(const WorkItem& item);
 [[nodiscard]] Result<NewWork> to_work(const WorkItem& item);
+// The name of the activity that a stored item asks for; empty: the text does not tell.
+[[nodiscard]] std::string activity_name(std::string_view text);
 // Events likewise. invalid_argument: also an id twice.
 [[nodiscard]] Result<std::vector<NewEvent>> to_events(const std::vector<HistoryEvent>& events);
 
@@ -40,6 +42,12 @@ namespace durable::ledger {
                                              Result<NewMessage> message,
                                              std::optional<Duration> delay,
                                              Moment now);
+// P15. already_exists: the instance exists, or a start of it is queued.
+[[nodiscard]] Result<Record> start_instance(Ledger& ledger,
+                                            const work::StartOrchestration& start,
+                                            Result<NewMessage> message,
+                                            std::optional<Duration> delay,
+                                            Moment now);
 [[nodiscard]] Result<Record> enqueue_work(Ledger& ledger, Result<NewWork> added, Moment now);
 
 // A row from outside, as damage or another version would leave it: queued when it can be decoded,

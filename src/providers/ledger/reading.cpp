@@ -19,8 +19,8 @@ const Instance* existing(const Ledger& ledger, const std::string& id) {
     return instance != nullptr && instance->exists() ? instance : nullptr;
 }
 
-std::string status_text(const Execution* execution) {
-    return execution == nullptr ? "Unknown" : std::string{name_of(execution->status)};
+std::string status_text(std::optional<ExecutionStatus> status) {
+    return status ? std::string{name_of(*status)} : "Unknown";
 }
 
 std::optional<std::string> output_of(const Execution* execution) {
@@ -117,7 +117,7 @@ Result<std::optional<InstanceStats>> stats_of(const Ledger& ledger, const std::s
         return std::nullopt;
     }
     InstanceStats stats;
-    if (const auto* current = known->current()) {
+    if (const auto* current = known->find_execution(known->current_execution)) {
         stats.history_event_count = current->history.size();
         stats.history_size_bytes = current->history.bytes();
         if (current->history.contains(1)) {
@@ -168,12 +168,11 @@ InstanceState state_of(const Ledger& ledger, const std::string& instance) {
     state.orchestration_name = *known->name;
     state.orchestration_version = *known->version;
     state.execution_id = known->current_execution;
-    if (const auto* current = known->current()) {
-        state.status = current->status;
-        state.output = output_of(current);
-    }
+    state.status = known->status().value_or(ExecutionStatus::running);
+    state.output = output_of(known->current());
     if (known->extras) {
         state.custom_status = known->extras->custom_status;
+        state.parked = known->extras->parked;
     }
     return state;
 }
@@ -186,11 +185,7 @@ bool has_ended(const Ledger& ledger, const std::string& instance) {
 std::vector<std::string> list_instances(const Ledger& ledger) {
     std::vector<Instance*> all;
     all.reserve(ledger.instances.existing());
-    for (const auto status : {std::optional{ExecutionStatus::running},
-                              std::optional{ExecutionStatus::completed},
-                              std::optional{ExecutionStatus::failed},
-                              std::optional{ExecutionStatus::continued_as_new},
-                              std::optional<ExecutionStatus>{}}) {
+    for (const auto status : all_statuses) {
         const auto& list = ledger.instances.with_status(status);
         for (std::size_t index = 0; index < list.size(); ++index) {
             all.push_back(list[index]);
@@ -234,13 +229,13 @@ Result<InstanceInfo> instance_info(const Ledger& ledger, const std::string& inst
                         .orchestration_name = *known->name,
                         .orchestration_version = *known->version,
                         .current_execution_id = known->current_execution,
-                        .status = status_text(current),
+                        .status = status_text(known->status()),
                         .output = output_of(current),
                         .created_at = known->created_at,
                         .updated_at = known->updated_at,
-                        .parent_instance_id = known->parent == nullptr
-                                                  ? std::nullopt
-                                                  : std::optional{*known->parent}};
+                        .parent_instance_id =
+                            known->parent == nullptr ? std::nullopt : std::optional{*known->parent},
+                        .parked = known->extras ? known->extras->parked : std::nullopt};
 }
 
 Result<ExecutionInfo>
@@ -254,7 +249,7 @@ execution_info(const Ledger& ledger, const std::string& instance, std::uint64_t 
                     "get_execution_info");
     }
     return ExecutionInfo{.execution_id = execution_id,
-                         .status = status_text(execution),
+                         .status = status_text(execution->status),
                          .output = output_of(execution),
                          .started_at = execution->started_at,
                          .completed_at = execution->completed_at(),
@@ -267,6 +262,7 @@ SystemMetrics system_metrics(const Ledger& ledger) {
     return {.total_instances = instances.existing(),
             .total_executions = totals.executions,
             .running_instances = instances.count(ExecutionStatus::running),
+            .pending_instances = instances.count(ExecutionStatus::pending),
             .completed_instances = instances.count(ExecutionStatus::completed),
             .failed_instances = instances.count(ExecutionStatus::failed),
             .total_events = totals.events,
@@ -291,6 +287,62 @@ std::vector<QuarantinedItem> list_quarantined(const Ledger& ledger) {
     auto items = ledger.quarantine();
     items.insert(items.end(), ledger.expired().begin(), ledger.expired().end());
     return items;
+}
+
+namespace {
+
+ParkedWork parked_turn(const Instance& instance, const CodeNeed& code, Instant since) {
+    ParkedWork parked{.kind = ParkedWork::Kind::turn,
+                      .instance = std::string{instance.id()},
+                      .name = code.name,
+                      .version = code.version,
+                      .since = since};
+    for (const auto* message = instance.messages; message != nullptr; message = message->next) {
+        parked.attempts = std::max(parked.attempts, message->attempts);
+    }
+    return parked;
+}
+
+// The oldest message that could be delivered now.
+const Message& oldest_visible(const Instance& instance) {
+    return **std::ranges::min_element(instance.inbox().visible, {}, &Message::seq);
+}
+
+} // namespace
+
+std::vector<ParkedWork>
+list_parked(Ledger& ledger, Duration waited, std::uint32_t limit, Moment now) {
+    ledger.advance(now);
+    const auto latest = add_saturating(now.wall, -std::max(waited, Duration::zero()));
+    std::vector<ParkedWork> found;
+    for (const auto* instance : ledger.parked()) {
+        const auto& parked = *instance->extras->parked;
+        const auto version = *instance->version == "unknown" ? "" : *instance->version;
+        found.push_back(parked_turn(
+            *instance, {.any = false, .name = *instance->name, .version = version}, parked.since));
+        found.back().reason = parked.reason;
+    }
+    ledger.turns.for_each_ready([&](const Instance& instance, const TurnClass& turn) {
+        const auto since = oldest_visible(instance).deliverable_at();
+        if (since <= latest && !(instance.extras && instance.extras->parked)) {
+            found.push_back(
+                parked_turn(instance, {.name = turn.name, .version = turn.version}, since));
+        }
+    });
+    ledger.work.for_each_ready([&](const WorkEntry& entry) {
+        if (entry.visible_at <= latest) {
+            found.push_back({.kind = ParkedWork::Kind::activity,
+                             .instance = std::string{entry.instance->id()},
+                             .name = entry.group->shelf->name,
+                             .attempts = entry.attempts,
+                             .since = entry.visible_at});
+        }
+    });
+    std::ranges::sort(found, {}, [](const ParkedWork& work) {
+        return std::tie(work.since, work.instance, work.kind, work.name);
+    });
+    found.resize(std::min<std::size_t>(found.size(), limit));
+    return found;
 }
 
 std::vector<std::string> list_children(const Ledger& ledger, const std::string& instance) {

@@ -50,6 +50,9 @@ execution_info(const Ledger& ledger, const std::string& instance, std::uint64_t 
 [[nodiscard]] QueueDepths queue_depths(Ledger& ledger, Moment now);
 // What does not decode, then the newest of what expired.
 [[nodiscard]] std::vector<QuarantinedItem> list_quarantined(const Ledger& ledger);
+// See ProviderAdmin.
+[[nodiscard]] std::vector<ParkedWork>
+list_parked(Ledger& ledger, Duration waited, std::uint32_t limit, Moment now);
 [[nodiscard]] std::vector<std::string> list_children(const Ledger& ledger,
                                                      const std::string& instance);
 [[nodiscard]] Result<std::optional<std::string>> parent_of(const Ledger& ledger,

@@ -43,6 +43,7 @@ struct NewWork {
     ActivityId activity;
     std::optional<std::string> session;
     std::optional<std::string> tag;
+    std::string name; // of the activity, as in the text; not stored beside it
     Instant visible_at;
     std::string text;
     bool operator==(const NewWork&) const = default;
@@ -74,6 +75,14 @@ namespace op {
 struct EnqueueMessage {
     NewMessage message;
     bool operator==(const EnqueueMessage&) const = default;
+};
+
+struct StartInstance { // P15: makes the row as well
+    NewMessage message;
+    std::string name;
+    std::string version; // "unknown" when the start names none
+    std::optional<std::string> parent;
+    bool operator==(const StartInstance&) const = default;
 };
 
 struct EnqueueWork {
@@ -109,8 +118,11 @@ struct CommitTurn {
 
 struct AbandonTurn {
     std::string instance;
-    std::optional<Instant> hidden_until;
-    std::vector<Seq> uncounted; // messages that get their attempt back
+    std::optional<Instant> hidden_until;  // the whole instance
+    std::vector<Seq> uncounted;           // messages that get their attempt back
+    std::optional<Instant> delayed_until; // these messages
+    std::vector<Seq> delayed;
+    std::optional<std::string> parked; // the reason
     bool operator==(const AbandonTurn&) const = default;
 };
 
@@ -137,6 +149,7 @@ struct Append {
 struct Delete {
     std::vector<std::string> instances;
     std::vector<Seq> starts; // of their children, in queues that stay
+    std::vector<Seq> kept;   // starts in queues that go, by parents that stay: the next life's
     bool operator==(const Delete&) const = default;
 };
 
@@ -170,6 +183,7 @@ struct QuarantineText { // a row that never got into a queue, because it does no
 } // namespace op
 
 using Operation = std::variant<op::EnqueueMessage,
+                               op::StartInstance,
                                op::EnqueueWork,
                                op::FetchTurn,
                                op::FetchWork,

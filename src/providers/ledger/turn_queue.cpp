@@ -14,36 +14,12 @@ bool is_timer(std::uint8_t kind) {
     return kind == kind_of<work::TimerFired>;
 }
 
-const Version* pinned_version(const Instance& instance) {
-    const auto* current = instance.exists() ? instance.current() : nullptr;
-    return current == nullptr ? nullptr : current->pinned;
+// May this message, when it becomes visible, change the class of an instance that is ready?
+bool changes_class(const Message& message) {
+    return starts_instance(message.kind) || message.cancels() || message.suspect();
 }
 
 } // namespace
-
-bool starts_instance(std::uint8_t kind) noexcept {
-    return kind == kind_of<work::StartOrchestration> || kind == kind_of<work::ContinueAsNew>;
-}
-
-std::optional<history::OrchestrationStarted> stored_start(const Instance& instance) {
-    const auto* execution = instance.find_execution(instance.latest_execution());
-    if (execution == nullptr) {
-        return std::nullopt;
-    }
-    const auto texts = execution->history.after(0);
-    std::optional<history::OrchestrationStarted> start;
-    for (std::size_t index = 0; index < texts.size(); ++index) {
-        auto event = decode_event(texts[index]);
-        if (!event) {
-            return std::nullopt;
-        }
-        if (auto* started = std::get_if<history::OrchestrationStarted>(&event->kind);
-            started != nullptr && !start) {
-            start = std::move(*started);
-        }
-    }
-    return start;
-}
 
 TurnQueue::~TurnQueue() {
     timers_.dispose([](const Message&) {});
@@ -60,13 +36,14 @@ std::size_t TurnQueue::timer_hash_of(const Message& message) noexcept {
 
 // ---- Messages
 
-void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
+void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at, Instant hidden_until) {
     auto made = std::make_unique<Message>();
     made->seq = added.seq;
     messages_.insert(*made);
     auto& message = *made.release();
     message.instance = &instance;
     message.visible_at = added.visible_at;
+    message.hidden_until = hidden_until;
     message.kind = added.kind;
     message.execution_id = added.execution_id;
     message.timer_id = added.timer_id;
@@ -85,9 +62,9 @@ void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at) {
         timers_.insert(message);
     }
     children_.add(added.seq, added.kind, added.text);
-    if (added.visible_at > at) {
+    if (message.deliverable_at() > at) {
         message.place = Message::Place::delayed;
-        delayed_.push(message, key_of(added.visible_at));
+        delayed_.push(message, key_of(message.deliverable_at()));
     } else {
         show(message);
     }
@@ -108,23 +85,28 @@ void TurnQueue::show(Message& message) {
 
     switch (instance.place) {
     case Instance::Place::leased:
-    case Instance::Place::hidden:
         break; // looked at when that ends
+    case Instance::Place::hidden:
+        if (message.cancels()) {
+            file(instance);
+        }
+        break;
     case Instance::Place::idle:
         file(instance);
         break;
     case Instance::Place::ready:
-        if (lowest) {
-            ready_.at(pinned_version(instance)).change_key(instance, key_of(message.seq));
+        if (changes_class(message)) {
+            file(instance);
+        } else if (lowest) {
+            inbox.ready->instances.change_key(instance, key_of(message.seq));
         }
         break;
     case Instance::Place::parked:
         if (starts_instance(message.kind)) {
-            leave(instance);
             file(instance);
-        } else {
+        } else if (!instance.exists()) {
             message.place = Message::Place::parked;
-            parked_.push(message, key_of(message.visible_at));
+            parked_.push(message, key_of(message.deliverable_at()));
         }
         break;
     }
@@ -216,107 +198,19 @@ std::vector<Seq> TurnQueue::find_timers(const Instance& instance,
     return found;
 }
 
-// ---- Filing
+// ---- Time and choice
 
-Instance::Place TurnQueue::place_of(Instance& instance) const {
-    const auto& inbox = instance.inbox();
-    if (inbox.lease != nullptr && inbox.lease->slot != no_slot) {
-        return Instance::Place::leased;
-    }
-    if (instance.hidden) {
-        return Instance::Place::hidden;
-    }
-    if (inbox.visible.empty()) {
-        return Instance::Place::idle;
-    }
-    if (instance.exists() || inbox.visible_starts > 0) {
-        return Instance::Place::ready;
-    }
-    if (instance.started == Instance::Started::unknown) {
-        instance.started = stored_start(instance) ? Instance::Started::yes : Instance::Started::no;
-    }
-    return instance.started == Instance::Started::yes ? Instance::Place::ready
-                                                      : Instance::Place::parked;
-}
-
-void TurnQueue::leave(Instance& instance) {
-    switch (instance.place) {
-    case Instance::Place::ready: {
-        const auto heap = ready_.find(pinned_version(instance));
-        heap->second.erase(instance);
-        if (heap->second.empty()) {
-            ready_.erase(heap);
+void TurnQueue::count_attempt(Instance& instance, std::span<const Seq> messages) {
+    bool suspected = false;
+    for (const auto seq : messages) {
+        if (auto* message = find(seq); message != nullptr) {
+            suspected = ++message->attempts == suspect_after || suspected;
         }
-        break;
     }
-    case Instance::Place::hidden:
-        hidden_.erase(instance);
-        break;
-    case Instance::Place::parked:
-        for (auto* message : instance.inbox().visible) {
-            if (message->place == Message::Place::parked) {
-                parked_.erase(*message);
-                message->place = Message::Place::visible;
-            }
-        }
-        break;
-    case Instance::Place::idle:
-    case Instance::Place::leased:
-        break;
-    }
-    instance.place = Instance::Place::idle;
-}
-
-void TurnQueue::hold(Instance& instance) {
-    leave(instance);
-    instance.place = Instance::Place::leased; // by whoever makes the change
-}
-
-void TurnQueue::file(Instance& instance) {
-    leave(instance);
-    instance.place = place_of(instance);
-    switch (instance.place) {
-    case Instance::Place::ready:
-        ready_[pinned_version(instance)].push(instance, key_of(instance.inbox().first_visible));
-        if (listener_ != nullptr) {
-            listener_->turn_ready(pinned_version(instance));
-        }
-        break;
-    case Instance::Place::hidden:
-        hidden_.push(instance, key_of(instance.inbox().hidden_until));
-        break;
-    case Instance::Place::parked:
-        for (auto* message : instance.inbox().visible) {
-            message->place = Message::Place::parked;
-            parked_.push(*message, key_of(message->visible_at));
-        }
-        break;
-    case Instance::Place::idle:
-        instance.close_inbox();
-        break;
-    case Instance::Place::leased:
-        break;
-    }
-}
-
-void TurnQueue::refile_after_removal(Instance& instance) {
-    // What is still parked stays where it is: going through all of it again for every message that
-    // expires would cost the square of their number.
-    if (instance.place != Instance::Place::parked || instance.inbox().visible.empty()) {
+    // A journal that is replayed leases nothing: the instance stays where it is ready.
+    if (suspected && instance.place == Instance::Place::ready) {
         file(instance);
     }
-}
-
-void TurnQueue::hide(Instance& instance, Instant until) {
-    instance.open_inbox().hidden_until = until;
-    instance.hidden = true;
-}
-
-void TurnQueue::reveal(Instance& instance) {
-    if (instance.under_way) {
-        instance.under_way->hidden_until = {};
-    }
-    instance.hidden = false;
 }
 
 void TurnQueue::advance(Moment now) {
@@ -333,8 +227,7 @@ void TurnQueue::advance(Moment now) {
     }
     while (!lease_ends_.empty() && lease_ends_.top_key() <= key_of(now.steady)) {
         auto& ended = lease_ends_.top();
-        lease_ends_.erase(ended);
-        leased_ -= ended.messages.size();
+        drop(ended);
         file(*ended.instance);
     }
 }
@@ -363,25 +256,36 @@ std::vector<Seq> TurnQueue::expired(Instant now, Duration ttl, std::size_t limit
     return found;
 }
 
-Instance* TurnQueue::first_ready(const std::optional<CapabilityFilter>& filter) {
-    const Ready* best = nullptr;
-    for (const auto& [pinned, heap] : ready_) {
-        if (filter && pinned != nullptr && !filter->matches(*pinned)) {
-            continue;
+Instance* TurnQueue::first_ready(const FetchOrchestration& request, Instant now) {
+    Instance* best = nullptr;
+    const auto consider = [&](Instance& instance) {
+        if (best == nullptr || instance.inbox().first_visible < best->inbox().first_visible) {
+            best = &instance;
         }
-        if (best == nullptr || heap.top_key() < best->top_key()) {
-            best = &heap;
+    };
+    for (const auto& [turn, ready] : ready_) {
+        const auto suited = suits(request, turn, suspects_);
+        if (suited == Suits::yes) {
+            consider(ready.instances.top());
+        } else if (suited == Suits::late) {
+            const auto latest =
+                add_saturating(now, -std::max(*request.code->cancelled_for, Duration::zero()));
+            for (const auto& [cancelled_at, instance] : ready.by_cancellation) {
+                if (cancelled_at > latest) {
+                    break;
+                }
+                consider(*instance);
+            }
         }
     }
     if (best == nullptr) {
         return nullptr;
     }
-    auto& instance = best->top();
-    auto& visible = instance.open_inbox().visible;
+    auto& visible = best->open_inbox().visible;
     if (!std::ranges::is_sorted(visible, {}, &Message::seq)) {
         std::ranges::sort(visible, {}, &Message::seq);
     }
-    return &instance;
+    return best;
 }
 
 // ---- Leases
@@ -394,6 +298,9 @@ void TurnQueue::lease(Instance& instance, TurnLease granted) {
     held.instance = &instance;
     instance.open_inbox().lease = &held;
     leased_ += held.messages.size();
+    if (held.suspect) {
+        suspects_.take();
+    }
     lease_ends_.push(held, key_of(held.until));
     file(instance);
 }
@@ -404,12 +311,19 @@ void TurnQueue::release(Instance& instance) {
         return;
     }
     if (lease->slot != no_slot) {
-        lease_ends_.erase(*lease);
-        leased_ -= lease->messages.size();
+        drop(*lease);
     }
     instance.under_way->lease = nullptr;
     const auto token = lease->token; // a copy: erasing destroys the original
     leases_.erase(token);
+}
+
+void TurnQueue::drop(TurnLease& lease) {
+    lease_ends_.erase(lease);
+    leased_ -= lease.messages.size();
+    if (lease.suspect) {
+        suspects_.give_back();
+    }
 }
 
 void TurnQueue::extend(TurnLease& held, SteadyInstant until) {

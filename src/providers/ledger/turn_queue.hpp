@@ -3,7 +3,8 @@
 //
 // Durable are the messages and Inbox::hidden_until; where things stand in the indexes follows
 // from them and from the time that `advance` was told last. An instance is *filed* by what it could
-// do next (Instance::Place). Whoever changes what that depends on says hold() before, file() after.
+// do next (Instance::Place). A function that changes what that depends on calls hold() before and
+// file() after.
 
 #pragma once
 
@@ -14,20 +15,32 @@
 #include "providers/ledger/moment.hpp"
 #include "providers/ledger/queued_children.hpp"
 #include "providers/ledger/record.hpp"
+#include "providers/ledger/turn_class.hpp"
 
 #include <durable/provider.hpp>
 
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace durable::ledger {
 
+// The instances of one class that are ready, by their lowest visible message.
+struct ReadyTurns {
+    TurnClass turn;
+    DueHeap<Instance, &Instance::slot> instances; // never empty
+    // Of a class that is cancelled: all of them, by their oldest cancellation.
+    std::set<std::pair<Instant, Instance*>> by_cancellation;
+};
+
 class TurnQueue {
  public:
-    TurnQueue() = default;
+    explicit TurnQueue(SuspectHold& suspects) : suspects_{suspects} {}
     TurnQueue(const TurnQueue&) = delete;
     TurnQueue& operator=(const TurnQueue&) = delete;
     ~TurnQueue();
@@ -36,7 +49,7 @@ class TurnQueue {
 
     // ---- Messages
 
-    void add(Instance& instance, const NewMessage& message, Instant at);
+    void add(Instance& instance, const NewMessage& message, Instant at, Instant hidden_until = {});
     void remove(Instance& instance, std::span<const Seq> messages); // unknown ones are ignored
     void remove_all(Instance& instance);
     [[nodiscard]] Message* find(Seq seq);
@@ -54,8 +67,12 @@ class TurnQueue {
     void file(Instance& instance);                 // and back, by what it can do now
     void refile_after_removal(Instance& instance); // file(), cheaper: only messages are gone
     // Hidden until hidden_until has passed.
-    void hide(Instance& instance, Instant until);
+    void hide(Instance& instance, Instant until, Instant at, Seq next);
     void reveal(Instance& instance);
+    // Hides single messages of an instance that is held. Unknown ones are ignored.
+    void hide(Instance& instance, std::span<const Seq> messages, Instant until, Instant at);
+    // Counts an attempt on each message.
+    void count_attempt(Instance& instance, std::span<const Seq> messages);
 
     // Files everything that became due or expired.
     void advance(Moment now);
@@ -64,9 +81,22 @@ class TurnQueue {
     // Parked messages that have waited for `ttl`, at most `limit`.
     [[nodiscard]] std::vector<Seq> expired(Instant now, Duration ttl, std::size_t limit) const;
 
-    // The instance with the lowest visible message that the filter accepts. Its `visible` is
+    // The instance with the lowest visible message that the request may take. Its `visible` is
     // sorted.
-    [[nodiscard]] Instance* first_ready(const std::optional<CapabilityFilter>& filter);
+    [[nodiscard]] Instance* first_ready(const FetchOrchestration& request, Instant now);
+    // Tells the listener of every class of suspects that is ready.
+    void announce_suspects() const;
+    // fn(instance, class) for all that are ready, in no order.
+    template <class Fn>
+    void for_each_ready(Fn&& fn) const {
+        for (const auto& [turn, ready] : ready_) {
+            ready.instances.visit_due(std::numeric_limits<std::int64_t>::max(),
+                                      [&](const Instance& instance) {
+                                          fn(instance, ready.turn);
+                                          return true;
+                                      });
+        }
+    }
 
     // ---- Leases
 
@@ -88,32 +118,27 @@ class TurnQueue {
  private:
     [[nodiscard]] static std::size_t hash_of(const Message& message) noexcept;
     [[nodiscard]] static std::size_t timer_hash_of(const Message& message) noexcept;
-    using Ready = DueHeap<Instance, &Instance::slot>;
 
     [[nodiscard]] Instance::Place place_of(Instance& instance) const;
     void leave(Instance& instance);
     void show(Message& message);
     void forget(Message& message);
     void compact(Instance& instance);
+    void push_ready(Instance& instance);
+    void drop(TurnLease& lease); // from the live ones
 
+    SuspectHold& suspects_;
     LinkTable<Message, &Message::same_hash, &TurnQueue::hash_of> messages_;
     LinkTable<Message, &Message::same_timer_hash, &TurnQueue::timer_hash_of> timers_;
     QueuedChildren children_;
-    DueHeap<Message, &Message::slot> delayed_;  // by visible_at
-    DueHeap<Message, &Message::slot> parked_;   // by visible_at
-    std::map<const Version*, Ready> ready_;     // by lowest visible seq; never empty heaps
+    DueHeap<Message, &Message::slot> delayed_; // by deliverable_at
+    DueHeap<Message, &Message::slot> parked_;  // by deliverable_at
+    std::map<TurnClass, ReadyTurns, TurnClassLess> ready_;
     DueHeap<Instance, &Instance::slot> hidden_; // by hidden_until
     std::unordered_map<Token, TurnLease, TokenHash> leases_;
     DueHeap<TurnLease, &TurnLease::slot> lease_ends_; // live ones
     std::uint64_t leased_ = 0;                        // messages under live leases
     Listener* listener_ = nullptr;
 };
-
-// Can this message start an instance that does not exist yet?
-[[nodiscard]] bool starts_instance(std::uint8_t kind) noexcept;
-
-// Without a row: does the stored history of the latest execution decode and tell how the instance
-// started? Returns that event.
-[[nodiscard]] std::optional<history::OrchestrationStarted> stored_start(const Instance& instance);
 
 } // namespace durable::ledger

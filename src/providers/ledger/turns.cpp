@@ -93,7 +93,7 @@ void attach_history(TurnOffer& offer, const Instance& instance, const CachedHist
 
 std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& request, Moment now) {
     ledger.advance(now);
-    const auto* instance = ledger.turns.first_ready(request.filter);
+    const auto* instance = ledger.turns.first_ready(request, now.wall);
     if (instance == nullptr) {
         return std::nullopt;
     }
@@ -115,6 +115,7 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
         item.attempt_count = std::max(item.attempt_count, message->attempts + 1);
         fetch.messages.push_back(message->seq);
     }
+    offer.suspect = request.one_suspect && item.attempt_count > suspect_after;
     std::ranges::sort(fetch.messages); // records list them ascending
     offer.record.operation = std::move(fetch);
     identify(item, *instance);
@@ -127,7 +128,7 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
 
 void take_turn(Ledger& ledger, TurnOffer& offer, const Token& token, SteadyInstant until) {
     auto& instance = ledger.instances.get(offer.item->instance);
-    TurnLease lease{.token = token, .until = until};
+    TurnLease lease{.token = token, .until = until, .suspect = offer.suspect};
     for (const auto* message : instance.inbox().visible) {
         lease.messages.push_back(message->seq);
     }
@@ -231,7 +232,10 @@ void collect_messages(op::CommitTurn& out,
     }
 }
 
-Result<> check_texts(const ExecutionMetadata& metadata) {
+Result<> check(const ExecutionMetadata& metadata) {
+    if (metadata.status == ExecutionStatus::pending) {
+        return fail(ErrorCode::invalid_argument, "a commit cannot make an execution pending");
+    }
     const auto check = [](const std::optional<std::string>& text, std::string_view what) {
         return text ? check_text(*text, what) : Result<>{};
     };
@@ -263,7 +267,7 @@ Result<op::CommitTurn> decide_commit(Ledger& ledger,
 } // namespace
 
 Result<PreparedTurn> prepare_turn(const TurnCommit& commit) {
-    DURABLE_TRY(check_texts(commit.metadata));
+    DURABLE_TRY(check(commit.metadata));
     PreparedTurn prepared;
     DURABLE_TRY_ASSIGN(prepared.events, to_events(commit.history_delta));
     for (const auto& item : commit.worker_items) {
@@ -287,24 +291,41 @@ commit_turn(Ledger& ledger, const TurnCommit& commit, Result<PreparedTurn> prepa
     return Record{.at = now.wall, .operation = *std::move(decided)};
 }
 
-Result<Record> abandon_turn(Ledger& ledger,
-                            const std::string& lock_token,
-                            std::optional<Duration> delay,
-                            bool ignore_attempt,
-                            Moment now) {
+Result<Record> abandon_turn(Ledger& ledger, const durable::AbandonTurn& abandon, Moment now) {
+    constexpr std::string_view operation = "abandon_orchestration_item";
     ledger.advance(now);
-    auto lease = any_turn_lease(ledger, lock_token);
+    auto lease = any_turn_lease(ledger, abandon.lock_token);
     if (!lease) {
-        return failed(std::move(lease).error(), "abandon_orchestration_item");
+        return failed(std::move(lease).error(), operation);
     }
-    op::AbandonTurn abandon{.instance = std::string{(*lease)->instance->id()}};
-    if (delay && *delay > Duration::zero()) {
-        abandon.hidden_until = now.wall_after(*delay);
+    if (abandon.parked) {
+        if (auto good = check_text(*abandon.parked, "the reason"); !good) {
+            return failed(std::move(good).error(), operation);
+        }
     }
-    if (ignore_attempt) {
-        abandon.uncounted = (*lease)->messages;
+    op::AbandonTurn given{.instance = std::string{(*lease)->instance->id()}};
+    if (abandon.delay && *abandon.delay > Duration::zero()) {
+        const auto until = now.wall_after(*abandon.delay);
+        if (abandon.whole_instance) {
+            // A cancellation that this turn was not given must not wait.
+            const auto cancels = [&](const Message* message) {
+                return message->cancels() && std::ranges::find((*lease)->messages, message->seq) ==
+                                                 (*lease)->messages.end();
+            };
+            if (std::ranges::none_of((*lease)->instance->inbox().visible, cancels)) {
+                given.hidden_until = until;
+            }
+        } else {
+            given.delayed_until = until;
+            given.delayed = (*lease)->messages;
+            std::ranges::sort(given.delayed);
+        }
     }
-    return Record{.at = now.wall, .operation = std::move(abandon)};
+    if (abandon.ignore_attempt) {
+        given.uncounted = (*lease)->messages;
+    }
+    given.parked = abandon.parked;
+    return Record{.at = now.wall, .operation = std::move(given)};
 }
 
 Result<>

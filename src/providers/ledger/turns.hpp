@@ -20,6 +20,7 @@ struct TurnOffer {
     Record record;
     std::optional<OrchestrationItem> item; // nullopt: a row was quarantined; ask again
     EventTexts history;
+    bool suspect = false;      // P16: taking it holds the right to have one
     std::uint64_t reached = 0; // where the journal stood when it was taken
 };
 
@@ -38,11 +39,8 @@ struct PreparedTurn {
 [[nodiscard]] Result<PreparedTurn> prepare_turn(const TurnCommit& commit);
 [[nodiscard]] Result<Record>
 commit_turn(Ledger& ledger, const TurnCommit& commit, Result<PreparedTurn> prepared, Moment now);
-[[nodiscard]] Result<Record> abandon_turn(Ledger& ledger,
-                                          const std::string& lock_token,
-                                          std::optional<Duration> delay,
-                                          bool ignore_attempt,
-                                          Moment now);
+[[nodiscard]] Result<Record>
+abandon_turn(Ledger& ledger, const durable::AbandonTurn& abandon, Moment now);
 [[nodiscard]] Result<>
 renew_turn(Ledger& ledger, const std::string& lock_token, Duration extend_for, Moment now);
 

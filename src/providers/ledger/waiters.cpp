@@ -27,14 +27,15 @@ void Waiters::flush(const MutexLock& lock) {
     work.flush(lock);
 }
 
-void Waiters::turn_ready(const Version* pinned) {
+void Waiters::turn_ready(const TurnClass& turn) {
     turns.call(1, [&](const FetchOrchestration& request) {
-        return !request.filter || pinned == nullptr || request.filter->matches(*pinned);
+        return suits(request, turn, suspects_) == Suits::yes;
     });
 }
 
 void Waiters::work_ready(const WorkGroup& group, std::size_t items) {
-    work.call(items, [&](const durable::FetchWork& request) { return serves(request, group); });
+    work.call(items,
+              [&](const durable::FetchWork& request) { return serves(request, group, suspects_); });
 }
 
 void Waiters::instance_changed(std::string_view instance, bool ended) {

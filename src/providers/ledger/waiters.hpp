@@ -171,6 +171,8 @@ class Seekers {
 // wakes.
 class Waiters final : public Listener {
  public:
+    explicit Waiters(const SuspectHold& suspects) : suspects_{suspects} {}
+
     Seekers<FetchOrchestration> turns;
     Seekers<durable::FetchWork> work;
 
@@ -182,13 +184,14 @@ class Waiters final : public Listener {
 
     void flush(const MutexLock& lock);
 
-    void turn_ready(const Version* pinned) override;
+    void turn_ready(const TurnClass& turn) override;
     void work_ready(const WorkGroup& group, std::size_t items) override;
     void instance_changed(std::string_view instance, bool ended) override;
 
  private:
     using Watchers = std::unordered_multimap<std::string, Watcher*, TextHash, std::equal_to<>>;
 
+    const SuspectHold& suspects_;
     Watchers watchers_;
     std::vector<Watcher*> called_;
 };

@@ -4,13 +4,26 @@
 #include <memory>
 #include <ranges>
 #include <string_view>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
 namespace durable::ledger {
 
-bool serves(const durable::FetchWork& request, const WorkGroup& group) {
-    if (!request.tags.matches(group.shelf->tag)) {
+namespace {
+
+bool serves(const durable::FetchWork& request, const WorkShelf& shelf, const SuspectHold& hold) {
+    if (request.one_suspect && shelf.suspect && hold.held > 0) { // P16
+        return false;
+    }
+    return request.tags.matches(shelf.tag) && // P14
+           (request.code == nullptr || shelf.name.empty() || request.code->contains(shelf.name));
+}
+
+} // namespace
+
+bool serves(const durable::FetchWork& request, const WorkGroup& group, const SuspectHold& hold) {
+    if (!serves(request, *group.shelf, hold)) {
         return false;
     }
     if (group.session == nullptr) {
@@ -38,7 +51,7 @@ std::size_t WorkQueue::activity_hash_of(const WorkEntry& entry) noexcept {
 
 // ---- Items
 
-void WorkQueue::add(Instance& instance, const NewWork& added, Instant at) {
+void WorkQueue::add(Instance& instance, const NewWork& added, Instant at, std::uint32_t attempts) {
     auto made = std::make_unique<WorkEntry>();
     made->seq = added.seq;
     entries_.insert(*made);
@@ -47,6 +60,7 @@ void WorkQueue::add(Instance& instance, const NewWork& added, Instant at) {
     entry.execution_id = added.activity.execution_id;
     entry.activity_id = added.activity.activity_id;
     entry.text = PackedText{added.text};
+    entry.attempts = attempts;
 
     auto& inbox = instance.open_inbox();
     entry.next = inbox.work;
@@ -56,11 +70,7 @@ void WorkQueue::add(Instance& instance, const NewWork& added, Instant at) {
     inbox.work = &entry;
     activities_.insert(entry);
 
-    entry.group = &group(added.tag, added.session);
-    ++entry.group->items;
-    if (entry.group->session != nullptr) {
-        ++entry.group->session->items;
-    }
+    join(entry, {added.tag, added.name, entry.suspect()}, added.session);
     put_back(entry, added.visible_at, at);
 }
 
@@ -78,6 +88,7 @@ void WorkQueue::put_back(WorkEntry& entry, Instant visible_at, Instant at) {
 
 void WorkQueue::make_ready(WorkEntry& entry) {
     entry.place = WorkEntry::Place::ready;
+    regroup(entry);
     auto& group = *entry.group;
     group.ready.push(entry, key_of(entry.seq));
     shelve(group);
@@ -108,13 +119,7 @@ void WorkQueue::remove(WorkEntry& entry) {
     entry.instance->close_inbox();
     activities_.erase(entry);
 
-    auto& group = *entry.group;
-    if (group.session != nullptr) {
-        --group.session->items;
-    }
-    if (--group.items == 0) {
-        drop_group(group);
-    }
+    part(*entry.group);
     entries_.erase(entry);
     std::unique_ptr<WorkEntry>{&entry}.reset();
 }
@@ -146,10 +151,47 @@ std::vector<Seq> WorkQueue::find(const Instance& instance,
 
 // ---- Groups
 
-WorkGroup& WorkQueue::group(const std::optional<std::string>& tag,
-                            const std::optional<std::string>& session_id) {
-    auto& shelf = shelves_[tag];
-    shelf.tag = tag;
+void WorkQueue::join(WorkEntry& entry, ShelfKey key, const std::optional<std::string>& session) {
+    entry.group = &group(std::move(key), session);
+    ++entry.group->items;
+    if (entry.group->session != nullptr) {
+        ++entry.group->session->items;
+    }
+}
+
+void WorkQueue::part(WorkGroup& group) {
+    if (group.session != nullptr) {
+        --group.session->items;
+    }
+    if (--group.items == 0) {
+        drop_group(group);
+    }
+}
+
+void WorkQueue::regroup(WorkEntry& entry) {
+    auto& left = *entry.group;
+    const auto& shelf = *left.shelf;
+    if (shelf.suspect == entry.suspect()) {
+        return;
+    }
+    const auto session = left.session != nullptr ? std::optional{left.session->id} : std::nullopt;
+    join(entry, {shelf.tag, shelf.name, entry.suspect()}, session); // first: the session stays
+    part(left);
+}
+
+void WorkQueue::count_attempt(WorkEntry& entry) {
+    ++entry.attempts;
+    // A journal that is replayed leases nothing: the item stays ready, among suspects now.
+    if (entry.place == WorkEntry::Place::ready && entry.slot != no_slot &&
+        entry.group->shelf->suspect != entry.suspect()) {
+        withdraw(entry);
+        make_ready(entry);
+    }
+}
+
+WorkGroup& WorkQueue::group(ShelfKey key, const std::optional<std::string>& session_id) {
+    auto& shelf = shelves_[key];
+    std::tie(shelf.tag, shelf.name, shelf.suspect) = std::move(key);
     auto* owner = session_id ? &session(*session_id) : nullptr;
     auto& group = groups_[{&shelf, owner}];
     if (group.shelf == nullptr) {
@@ -174,12 +216,11 @@ void WorkQueue::drop_group(WorkGroup& group) {
         drop_session(*owner);
     }
     if (--shelf.groups == 0) {
-        const auto tag = shelf.tag; // a copy: erasing destroys the original
-        shelves_.erase(tag);
+        shelves_.erase({shelf.tag, shelf.name, shelf.suspect});
     }
 }
 
-TagShelf::Groups& WorkQueue::place_of(WorkGroup& group) {
+WorkShelf::Groups& WorkQueue::place_of(WorkGroup& group) {
     auto& shelf = *group.shelf;
     if (group.session == nullptr) {
         return shelf.open;
@@ -218,7 +259,7 @@ void WorkQueue::advance(Moment now) {
     }
     while (!lease_ends_.empty() && lease_ends_.top_key() <= key_of(now.steady)) {
         auto& ended = lease_ends_.top();
-        lease_ends_.erase(ended);
+        drop(ended);
         make_ready(*ended.entry); // keeps the lease until somebody takes over
     }
     while (!session_ends_.empty() && session_ends_.top_key() <= key_of(now.steady)) {
@@ -260,17 +301,28 @@ void WorkQueue::announce(const WorkGroup& group, std::size_t items) const {
     }
 }
 
+void WorkQueue::announce_suspects() const {
+    for (const auto& [key, group] : groups_) {
+        if (group.shelf->suspect) {
+            announce(group, group.ready.size());
+        }
+    }
+}
+
 WorkEntry* WorkQueue::first_ready(const durable::FetchWork& request) {
     const WorkGroup* best = nullptr;
-    const auto consider = [&](const TagShelf::Groups& groups) {
+    const auto consider = [&](const WorkShelf::Groups& groups) {
         if (!groups.empty() && (best == nullptr || groups.top_key() < best->ready.top_key())) {
             best = &groups.top();
         }
     };
-    const auto consider_shelf = [&](const TagShelf& shelf) {
+    for (const auto& [key, shelf] : shelves_) {
+        if (!serves(request, shelf, suspects_)) {
+            continue;
+        }
         consider(shelf.open);
         if (!request.session) {
-            return;
+            continue;
         }
         if (request.session->claim_new) {
             consider(shelf.unclaimed);
@@ -279,31 +331,20 @@ WorkEntry* WorkQueue::first_ready(const durable::FetchWork& request) {
             owned != shelf.owned.end()) {
             consider(owned->second);
         }
-    };
-    if (request.tags.mode() == TagFilter::Mode::any) {
-        std::ranges::for_each(shelves_ | std::views::values, consider_shelf);
-    } else {
-        if (request.tags.matches(std::nullopt)) {
-            if (const auto shelf = shelves_.find(std::nullopt); shelf != shelves_.end()) {
-                consider_shelf(shelf->second);
-            }
-        }
-        for (const auto& tag : request.tags.listed()) {
-            if (const auto shelf = shelves_.find(tag); shelf != shelves_.end()) {
-                consider_shelf(shelf->second);
-            }
-        }
     }
     return best == nullptr ? nullptr : &best->ready.top();
 }
 
 // ---- Leases
 
-void WorkQueue::lease(WorkEntry& entry, const Token& token, SteadyInstant until) {
+void WorkQueue::lease(WorkEntry& entry, const Token& token, SteadyInstant until, bool suspect) {
     withdraw(entry);
     release(entry);
     auto& held = leases_[token];
-    held = {.token = token, .entry = &entry, .until = until};
+    held = {.token = token, .entry = &entry, .until = until, .suspect = suspect};
+    if (suspect) {
+        suspects_.take();
+    }
     entry.lease = &held;
     entry.place = WorkEntry::Place::leased;
     lease_ends_.push(held, key_of(until));
@@ -314,11 +355,18 @@ void WorkQueue::release(WorkEntry& entry) {
         return;
     }
     if (entry.lease->slot != no_slot) {
-        lease_ends_.erase(*entry.lease);
+        drop(*entry.lease);
     }
     const auto token = entry.lease->token; // a copy: erasing destroys the original
     entry.lease = nullptr;
     leases_.erase(token);
+}
+
+void WorkQueue::drop(WorkLease& lease) {
+    lease_ends_.erase(lease);
+    if (lease.suspect) {
+        suspects_.give_back();
+    }
 }
 
 void WorkQueue::extend(WorkLease& held, SteadyInstant until) {

@@ -1,9 +1,10 @@
 // WorkQueue: the worker queue, the leases on its items, and sessions.
 //
-// Items that the same workers may take form a group: one per tag and session. A tag's groups stand
-// on shelves by who may take from them: everyone, whoever claims the session first, or the owner of
-// a session. A fetch compares the heads of the few shelves it may use; a claim moves a group, not
-// its items. Durable are the items; leases, sessions and shelves are not.
+// Items that the same fetches may take form a group: one per shelf and session. A shelf is for one
+// tag and one activity, suspects apart (P14, P16). Its groups stand by who may take from them:
+// every worker, the first to claim the session, or the owner of a session. A fetch compares the
+// heads of the few shelves it may use; a claim moves a group, not its items. Durable are the items;
+// leases, sessions and shelves are not.
 
 #pragma once
 
@@ -15,11 +16,14 @@
 #include "providers/ledger/moment.hpp"
 #include "providers/ledger/record.hpp"
 #include "providers/ledger/string_pool.hpp"
+#include "providers/ledger/turn_class.hpp"
 
 #include <durable/provider.hpp>
 
+#include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +33,7 @@ struct WorkLease {
     Token token;
     WorkEntry* entry = nullptr;
     SteadyInstant until;
+    bool suspect = false;         // P16: it holds what fetches may have one of
     std::uint32_t slot = no_slot; // no_slot: known to be expired
 };
 
@@ -51,6 +56,8 @@ struct WorkEntry : InBlocks {
     std::uint32_t attempts = 0;
     std::uint32_t slot = no_slot;
     Place place = Place::ready;
+
+    [[nodiscard]] bool suspect() const noexcept { return attempts >= suspect_after; } // P16
 };
 
 struct Session {
@@ -66,21 +73,23 @@ struct Session {
     [[nodiscard]] bool live() const noexcept { return slot != no_slot; }
 };
 
-struct TagShelf;
+struct WorkShelf;
 
 struct WorkGroup {
-    TagShelf* shelf = nullptr;
+    WorkShelf* shelf = nullptr;
     Session* session = nullptr;                 // nullptr: open to everyone
     DueHeap<WorkEntry, &WorkEntry::slot> ready; // by seq
     std::uint64_t items = 0;                    // in any place
     std::uint32_t slot = no_slot;
 };
 
-// The groups of one tag that have ready items, by their lowest seq.
-struct TagShelf {
+// The groups of one tag and activity that have ready items, by their lowest seq.
+struct WorkShelf {
     using Groups = DueHeap<WorkGroup, &WorkGroup::slot>;
 
     std::optional<std::string> tag;
+    std::string name;     // of the activity; empty: not known, any fetch may find out
+    bool suspect = false; // P16
     Groups open;
     Groups unclaimed;
     TextMap<Groups> owned; // by owner; never empty
@@ -88,11 +97,12 @@ struct TagShelf {
 };
 
 // May this request take items of this group?
-[[nodiscard]] bool serves(const durable::FetchWork& request, const WorkGroup& group);
+[[nodiscard]] bool
+serves(const durable::FetchWork& request, const WorkGroup& group, const SuspectHold& hold);
 
 class WorkQueue {
  public:
-    WorkQueue() = default;
+    explicit WorkQueue(SuspectHold& suspects) : suspects_{suspects} {}
     WorkQueue(const WorkQueue&) = delete;
     WorkQueue& operator=(const WorkQueue&) = delete;
     ~WorkQueue();
@@ -101,7 +111,8 @@ class WorkQueue {
 
     // ---- Items
 
-    void add(Instance& instance, const NewWork& work, Instant at);
+    void add(Instance& instance, const NewWork& work, Instant at, std::uint32_t attempts = 0);
+    void count_attempt(WorkEntry& entry);
     void remove(WorkEntry& entry);
     void remove_all(Instance& instance);
     [[nodiscard]] WorkEntry* find(Seq seq);
@@ -117,10 +128,23 @@ class WorkQueue {
 
     // The oldest item that the request may take.
     [[nodiscard]] WorkEntry* first_ready(const durable::FetchWork& request);
+    // Tells the listener of every group of suspects that is ready.
+    void announce_suspects() const;
+    // fn(entry) for all that are ready, in no order.
+    template <class Fn>
+    void for_each_ready(Fn&& fn) const {
+        for (const auto& [key, group] : groups_) {
+            group.ready.visit_due(std::numeric_limits<std::int64_t>::max(),
+                                  [&](const WorkEntry& entry) {
+                                      fn(entry);
+                                      return true;
+                                  });
+        }
+    }
 
     // ---- Leases and sessions
 
-    void lease(WorkEntry& entry, const Token& token, SteadyInstant until);
+    void lease(WorkEntry& entry, const Token& token, SteadyInstant until, bool suspect = false);
     void extend(WorkLease& lease, SteadyInstant until);
     [[nodiscard]] WorkLease* find_lease(const Token& token);
 
@@ -155,23 +179,31 @@ class WorkQueue {
 
     [[nodiscard]] static std::size_t hash_of(const WorkEntry& entry) noexcept;
     [[nodiscard]] static std::size_t activity_hash_of(const WorkEntry& entry) noexcept;
-    [[nodiscard]] WorkGroup& group(const std::optional<std::string>& tag,
-                                   const std::optional<std::string>& session);
-    [[nodiscard]] static TagShelf::Groups& place_of(WorkGroup& group);
-    static void shelve(WorkGroup& group); // onto the shelf of those who may take from it now
+    using ShelfKey = std::tuple<std::optional<std::string>, std::string, bool>;
+
+    // Puts the entry into a group; it is in none.
+    void join(WorkEntry& entry, ShelfKey key, const std::optional<std::string>& session);
+    void part(WorkGroup& group); // and out of it: one item less
+    // Into the group for suspects, or back.
+    void regroup(WorkEntry& entry);
+    [[nodiscard]] WorkGroup& group(ShelfKey key, const std::optional<std::string>& session);
+    [[nodiscard]] static WorkShelf::Groups& place_of(WorkGroup& group);
+    static void shelve(WorkGroup& group); // where those stand that may take from it now
     static void unshelve(WorkGroup& group);
     void drop_group(WorkGroup& group);
     void drop_session(Session& session);
     void make_ready(WorkEntry& entry);
     void withdraw(WorkEntry& entry); // out of the index of its place
     void release(WorkEntry& entry);
+    void drop(WorkLease& lease); // from the live ones
     void announce(const WorkGroup& group, std::size_t items) const;
 
     LinkTable<WorkEntry, &WorkEntry::same_hash, &WorkQueue::hash_of> entries_;
     LinkTable<WorkEntry, &WorkEntry::same_activity_hash, &WorkQueue::activity_hash_of> activities_;
     DueHeap<WorkEntry, &WorkEntry::slot> delayed_; // by visible_at
-    std::map<std::optional<std::string>, TagShelf> shelves_;
-    std::map<std::pair<const TagShelf*, const Session*>, WorkGroup> groups_;
+    SuspectHold& suspects_;
+    std::map<ShelfKey, WorkShelf> shelves_;
+    std::map<std::pair<const WorkShelf*, const Session*>, WorkGroup> groups_;
     TextMap<Session> sessions_;
     DueHeap<Session, &Session::slot> session_ends_; // live ones
     std::unordered_map<Token, WorkLease, TokenHash> leases_;

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "providers/ledger/queueing.hpp"
 #include "providers/ledger/record.hpp"
 
 #include <random>
@@ -74,12 +75,14 @@ class RandomRecords {
     }
 
     ledger::NewWork work() {
+        auto item = raw();
         return {.seq = number(),
                 .activity = {text(), number(), number()},
                 .session = maybe_text(),
                 .tag = maybe_text(),
+                .name = ledger::activity_name(item),
                 .visible_at = instant(),
-                .text = raw()};
+                .text = std::move(item)};
     }
 
     Instant instant() { return from_epoch_ms(coin() ? 1'760'000'000'000 : number() / 2); }
@@ -159,15 +162,21 @@ class RandomRecords {
         made.cancelled_messages = numbers();
     }
     void fill(ledger::op::AbandonTurn& made) {
-        made = {text(), coin() ? std::optional{instant()} : std::nullopt, numbers()};
+        made = {text(),
+                coin() ? std::optional{instant()} : std::nullopt,
+                numbers(),
+                coin() ? std::optional{instant()} : std::nullopt,
+                numbers(),
+                maybe_text()};
     }
+    void fill(ledger::op::StartInstance& made) { made = {message(), text(), text(), maybe_text()}; }
     void fill(ledger::op::FinishWork& made) {
         made = {number(), coin() ? std::optional{message()} : std::nullopt};
     }
     void fill(ledger::op::AbandonWork& made) { made = {number(), instant(), coin()}; }
     void fill(ledger::op::Append& made) { made = {text(), number(), events()}; }
     void fill(ledger::op::Delete& made) {
-        made.instances = many([this] { return text(); });
+        made = {many([this] { return text(); }), numbers(), numbers()};
     }
     void fill(ledger::op::Prune& made) { made = {text(), numbers()}; }
     void fill(ledger::op::Expire& made) { made = {numbers()}; }

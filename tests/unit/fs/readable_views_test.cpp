@@ -73,6 +73,24 @@ TEST_F(ReadableViewsTest, FollowAnInstanceFromItsStartIntoItsPackAndOut) {
     EXPECT_EQ(meta("a").at("messages"), 1);
 }
 
+TEST_F(ReadableViewsTest, TellWhatIsPendingAndWhyItDoesNotGoOn) {
+    open();
+    ASSERT_TRUE(store_->start_instance({.instance = "a", .orchestration = "Order", .input = "{}"},
+                                       std::nullopt));
+    keep_house(*store_);
+    EXPECT_EQ(meta("a").at("status"), "Pending");
+    EXPECT_FALSE(meta("a").contains("parked"));
+
+    const auto turn = store_->fetch_orchestration_item({.lock_timeout = Duration{1000}});
+    ASSERT_TRUE(turn && *turn);
+    ASSERT_TRUE(store_->abandon_orchestration_item(
+        {.lock_token = (*turn)->lock_token, .parked = "the code differs"}));
+    open(); // also after a reopening
+    keep_house(*store_);
+
+    EXPECT_EQ(meta("a").at("parked"), "the code differs");
+}
+
 TEST_F(ReadableViewsTest, GoWithTheirInstance) {
     open();
     finish_instance(*store_, "a");

@@ -26,7 +26,7 @@ TEST(StoreDirectoryTest, ANewStoreSaysItsFormat) {
     const auto store = StoreDirectory::open(disk, "/some/where");
 
     ASSERT_TRUE(store) << store.error().text();
-    EXPECT_EQ(disk.content("/some/where/FORMAT"), "{\"format\":1,\"gapless\":true}\n");
+    EXPECT_EQ(disk.content("/some/where/FORMAT"), "{\"format\":2,\"gapless\":true}\n");
 }
 
 TEST(StoreDirectoryTest, ASecondProcessIsToldWhoHasTheStore) {
@@ -171,13 +171,30 @@ TEST(StoreDirectoryTest, ANewerFormatIsRefused) {
     {
         ASSERT_TRUE(StoreDirectory::open(disk, "/store"));
     }
-    disk.overwrite("/store/FORMAT", "{\"format\":2,\"more\":[1]}\n");
+    disk.overwrite("/store/FORMAT", "{\"format\":3,\"more\":[1]}\n");
 
     const auto store = StoreDirectory::open(disk, "/store");
 
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, ErrorCode::unsupported);
-    EXPECT_EQ(store.error().message, "/store/FORMAT says format 2, this version knows up to 1");
+    EXPECT_EQ(store.error().message, "/store/FORMAT says format 3, this version knows up to 2");
+}
+
+// Before anything is written to it: a version that knows format 1 alone must not open it any more.
+TEST(StoreDirectoryTest, AnEarlierFormatIsRaisedWhenTheStoreIsOpened) {
+    for (const std::string gapless : {",\"gapless\":true", ""}) {
+        SimFiles disk;
+        {
+            ASSERT_TRUE(StoreDirectory::open(disk, "/store"));
+        }
+        disk.overwrite("/store/FORMAT", "{\"format\":1" + gapless + "}\n");
+
+        const auto store = StoreDirectory::open(disk, "/store");
+
+        ASSERT_TRUE(store) << store.error().text();
+        EXPECT_EQ(disk.content("/store/FORMAT"), "{\"format\":2" + gapless + "}\n");
+        EXPECT_EQ(store->gapless(), !gapless.empty());
+    }
 }
 
 TEST(StoreDirectoryTest, ADamagedFormatIsRefused) {

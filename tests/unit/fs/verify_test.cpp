@@ -323,12 +323,12 @@ TEST_F(VerifyTest, AFormatThatSaysNothingIsDamage) {
 }
 
 TEST_F(VerifyTest, ANewerFormatIsNotJudged) {
-    disk_.overwrite("/store/FORMAT", "{\"format\":2}");
+    disk_.overwrite("/store/FORMAT", "{\"format\":3}");
 
     const auto found = look();
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, ErrorCode::unsupported);
-    EXPECT_NE(found.error().message.find("says format 2"), std::string::npos);
+    EXPECT_NE(found.error().message.find("says format 3"), std::string::npos);
     EXPECT_EQ(repair(disk_, "/store", "/new", now).error().code, ErrorCode::unsupported);
     EXPECT_TRUE(files_in("/new").empty());
 }

@@ -48,7 +48,12 @@ TEST_F(BoundaryTimes, P3_AnExpiredLeaseCanBeGivenBackWhileNobodyTookOver) {
     const auto item = fetch(30s);
     pass(31s);
 
-    EXPECT_FALSE(carry_out(abandon_turn(ledger, item->lock_token, std::nullopt, true, now)));
+    EXPECT_FALSE(carry_out(abandon_turn(ledger,
+                                        {.lock_token = item->lock_token,
+                                         .delay = std::nullopt,
+                                         .ignore_attempt = true,
+                                         .whole_instance = true},
+                                        now)));
 
     EXPECT_EQ(fetch()->attempt_count, 1u); // the attempt was given back
 }
@@ -59,7 +64,12 @@ TEST_F(BoundaryTimes, P3_ALeaseThatSomebodyTookOverCannotBeGivenBack) {
     pass(31s);
     const auto owner = fetch(30s);
 
-    EXPECT_EQ(carry_out(abandon_turn(ledger, sleeper->lock_token, std::nullopt, false, now)),
+    EXPECT_EQ(carry_out(abandon_turn(ledger,
+                                     {.lock_token = sleeper->lock_token,
+                                      .delay = std::nullopt,
+                                      .ignore_attempt = false,
+                                      .whole_instance = true},
+                                     now)),
               ErrorCode::lock_lost);
     EXPECT_FALSE(commit({.lock_token = owner->lock_token}));
 }
@@ -164,14 +174,24 @@ TEST_F(BoundaryTimes, ANegativeDelayIsNone) {
 
     const auto item = fetch();
     ASSERT_TRUE(item);
-    ASSERT_FALSE(carry_out(abandon_turn(ledger, item->lock_token, -1h, false, now)));
+    ASSERT_FALSE(carry_out(abandon_turn(ledger,
+                                        {.lock_token = item->lock_token,
+                                         .delay = -1h,
+                                         .ignore_attempt = false,
+                                         .whole_instance = true},
+                                        now)));
 
     EXPECT_EQ(fetched(), "a");
 }
 
 TEST_F(BoundaryTimes, AnAbandonedInstanceIsHiddenUntilExactlyItsDelayHasPassed) {
     ASSERT_FALSE(send(start_item("a")));
-    ASSERT_FALSE(carry_out(abandon_turn(ledger, fetch()->lock_token, 5s, false, now)));
+    ASSERT_FALSE(carry_out(abandon_turn(ledger,
+                                        {.lock_token = fetch()->lock_token,
+                                         .delay = 5s,
+                                         .ignore_attempt = false,
+                                         .whole_instance = true},
+                                        now)));
 
     pass(5s - 1ms);
     EXPECT_EQ(fetched(), "");

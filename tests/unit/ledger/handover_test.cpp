@@ -18,7 +18,12 @@ class HandoverTest : public LedgerTest {
         ASSERT_FALSE(queue_work(activity_item("a", 5, "s")));
         ASSERT_FALSE(queue_work(activity_item("a", 6)));
         turn = fetch(30s);
-        ASSERT_FALSE(carry_out(abandon_turn(ledger, fetch()->lock_token, 1h, false, now)));
+        ASSERT_FALSE(carry_out(abandon_turn(ledger,
+                                            {.lock_token = fetch()->lock_token,
+                                             .delay = 1h,
+                                             .ignore_attempt = false,
+                                             .whole_instance = true},
+                                            now)));
         lease = fetch_work({.lock_timeout = 30s, .session = SessionClaim{"me", 60s}});
         apply(restore_message(ledger, "a", "broken", now));
     }
@@ -99,7 +104,12 @@ TEST_F(HandoverTest, WhatExpiredInBetweenCanOnlyBeGivenBack) {
     ASSERT_EQ(after.activities.size(), handover.activities.size());
     EXPECT_EQ(after.activities[0].left, 0s);
     EXPECT_FALSE(renew_turn(reopened, after.turns[0].lock_token, 30s, now));
-    EXPECT_TRUE(abandon_turn(reopened, after.turns[0].lock_token, std::nullopt, false, now));
+    EXPECT_TRUE(abandon_turn(reopened,
+                             {.lock_token = after.turns[0].lock_token,
+                              .delay = std::nullopt,
+                              .ignore_attempt = false,
+                              .whole_instance = true},
+                             now));
     ASSERT_EQ(after.sessions.size(), 1u);
     EXPECT_EQ(after.sessions[0].left, 30s);
     EXPECT_EQ(after.sessions[0].idle, 30s);

@@ -136,6 +136,11 @@ class LedgerTest : public ::testing::Test {
                                   std::optional<Duration> delay = std::nullopt) {
         return carry_out(enqueue_message(ledger, item, delay, now));
     }
+    std::optional<ErrorCode> start(const std::string& instance,
+                                   std::optional<Duration> delay = std::nullopt) {
+        const auto item = std::get<work::StartOrchestration>(start_item(instance));
+        return carry_out(start_instance(ledger, item, to_message(item), delay, now));
+    }
     std::optional<ErrorCode> queue_work(const WorkItem& item) {
         return carry_out(enqueue_work(ledger, item, now));
     }

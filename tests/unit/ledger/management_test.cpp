@@ -62,12 +62,40 @@ TEST_F(Management, AStartThatAnotherNodeWorksOnGoesWithItsParent) {
     EXPECT_EQ(fetch()->messages, std::vector{start_item("child")});
 }
 
+TEST_F(Management, AStartByAnotherParentBeginsTheNextLifeOfADeletedId) {
+    run("parent", ExecutionStatus::running);
+    run("taken", ExecutionStatus::running);
+    const auto former = ledger.instances.find("taken")->incarnation;
+    const WorkItem start = work::StartOrchestration{.instance = "taken",
+                                                    .orchestration = "Order",
+                                                    .input = "{}",
+                                                    .parent_instance = "parent",
+                                                    .parent_id = 2};
+    ASSERT_FALSE(send(raised_item("taken")));
+    ASSERT_FALSE(send(start));
+
+    auto deletion = delete_instances(ledger, {"taken"}, true, now);
+    ASSERT_TRUE(deletion);
+    EXPECT_EQ(deletion->result.queue_messages_deleted, 1u);
+    apply(std::move(deletion->record));
+
+    const auto item = fetch();
+    ASSERT_TRUE(item);
+    EXPECT_EQ(item->messages, std::vector{start});
+    EXPECT_GT(item->incarnation, former);
+}
+
 // The end of the test compares with a replay, for which neither time passes nor leases exist.
 TEST_F(Management, AnIncarnationDependsOnNothingButRecords) {
     ASSERT_FALSE(send(start_item("ghost")));
     const auto item = fetch();
     ASSERT_TRUE(item);
-    ASSERT_FALSE(carry_out(abandon_turn(ledger, item->lock_token, 10s, false, now)));
+    ASSERT_FALSE(carry_out(abandon_turn(ledger,
+                                        {.lock_token = item->lock_token,
+                                         .delay = 10s,
+                                         .ignore_attempt = false,
+                                         .whole_instance = true},
+                                        now)));
     pass(11s);
     ledger.advance(now);
 

@@ -107,7 +107,12 @@ TEST_F(Quarantined, EachMessageHasItsOwnHour) {
 TEST_F(Quarantined, NothingExpiresOnceTheInstanceHasStarted) {
     ASSERT_FALSE(send(raised_item("a")));
     ASSERT_FALSE(send(start_item("a")));
-    ASSERT_FALSE(carry_out(abandon_turn(ledger, fetch()->lock_token, 5h, false, now)));
+    ASSERT_FALSE(carry_out(abandon_turn(ledger,
+                                        {.lock_token = fetch()->lock_token,
+                                         .delay = 5h,
+                                         .ignore_attempt = false,
+                                         .whole_instance = true},
+                                        now)));
 
     pass(3h);
 

@@ -17,7 +17,7 @@ class RandomLife : public LedgerTest, public ::testing::WithParamInterface<std::
         return roll(3) == 0 ? std::optional{text + std::to_string(roll(2))} : std::nullopt;
     }
     WorkItem message() {
-        switch (roll(5)) {
+        switch (roll(6)) {
         case 0: {
             auto start = std::get<work::StartOrchestration>(start_item(instance()));
             if (roll(2) == 0) {
@@ -29,6 +29,8 @@ class RandomLife : public LedgerTest, public ::testing::WithParamInterface<std::
             return timer_item(instance(), roll(5), to_epoch_ms(now.wall) + roll(20'000));
         case 2:
             return work::ContinueAsNew{.instance = instance(), .orchestration = "Order"};
+        case 3:
+            return work::CancelInstance{.instance = instance(), .reason = "enough"};
         default:
             return raised_item(instance(), std::to_string(roll(100)));
         }
@@ -80,13 +82,16 @@ class RandomLife : public LedgerTest, public ::testing::WithParamInterface<std::
         auto item = fetch(FetchOrchestration{
             .lock_timeout = Duration{roll(5000)},
             .filter = roll(2) == 0 ? std::nullopt
-                                   : std::optional{CapabilityFilter{{{{1, 0, 0}, {1, 1, 0}}}}}});
+                                   : std::optional{CapabilityFilter{{{{1, 0, 0}, {1, 1, 0}}}}},
+            .one_suspect = roll(2) == 0});
         if (item) {
             turns.push_back(*std::move(item));
         }
     }
     void activity() {
-        durable::FetchWork request{.lock_timeout = Duration{roll(5000)}, .tags = TagFilter::any()};
+        durable::FetchWork request{.lock_timeout = Duration{roll(5000)},
+                                   .tags = TagFilter::any(),
+                                   .one_suspect = roll(2) == 0};
         if (roll(2) == 0) {
             request.session = SessionClaim{"w" + std::to_string(roll(2)), Duration{roll(5000)}};
         }
@@ -101,8 +106,13 @@ class RandomLife : public LedgerTest, public ::testing::WithParamInterface<std::
         const auto item = std::move(turns.back());
         turns.pop_back();
         if (roll(4) == 0) {
-            carry_out(
-                abandon_turn(ledger, item.lock_token, Duration{roll(3000)}, roll(2) == 0, now));
+            carry_out(abandon_turn(ledger,
+                                   {.lock_token = item.lock_token,
+                                    .delay = Duration{roll(3000)},
+                                    .ignore_attempt = roll(2) == 0,
+                                    .whole_instance = roll(2) == 0,
+                                    .parked = sometimes("reason")},
+                                   now));
         } else {
             commit(random_commit(item));
         }
@@ -146,6 +156,10 @@ class RandomLife : public LedgerTest, public ::testing::WithParamInterface<std::
         case 1:
         case 2:
             send(message(), roll(3) == 0 ? std::optional{Duration{roll(10'000)}} : std::nullopt);
+            if (roll(3) == 0) {
+                start(instance(),
+                      roll(2) == 0 ? std::optional{Duration{roll(5000)}} : std::nullopt);
+            }
             break;
         case 3:
             queue_work(activity_item(instance(), roll(5), sometimes("s"), sometimes("t")));

@@ -100,7 +100,12 @@ TEST_F(Turns, P5_AfterAnExpiredLeaseOldAndNewMessagesComeInTheirOrder) {
 
 TEST_F(Turns, P5_NewcomersAreHiddenWithAnAbandonedInstance) {
     ASSERT_FALSE(send(start_item("a")));
-    ASSERT_FALSE(carry_out(abandon_turn(ledger, fetch()->lock_token, 10s, false, now)));
+    ASSERT_FALSE(carry_out(abandon_turn(ledger,
+                                        {.lock_token = fetch()->lock_token,
+                                         .delay = 10s,
+                                         .ignore_attempt = false,
+                                         .whole_instance = true},
+                                        now)));
     ASSERT_FALSE(send(raised_item("a")));
 
     EXPECT_EQ(fetched(), "");
@@ -112,11 +117,21 @@ TEST_F(Turns, P5_NewcomersAreHiddenWithAnAbandonedInstance) {
 TEST_F(Turns, P7_IgnoringAnAttemptGivesItBackToTheMessagesOfTheTurnOnly) {
     run_first_turn("a");
     ASSERT_FALSE(send(raised_item("a", "old")));
-    ASSERT_FALSE(carry_out(abandon_turn(ledger, fetch()->lock_token, std::nullopt, false, now)));
+    ASSERT_FALSE(carry_out(abandon_turn(ledger,
+                                        {.lock_token = fetch()->lock_token,
+                                         .delay = std::nullopt,
+                                         .ignore_attempt = false,
+                                         .whole_instance = true},
+                                        now)));
     const auto item = fetch(); // "old" has 2 attempts now
     ASSERT_FALSE(send(raised_item("a", "new")));
 
-    ASSERT_FALSE(carry_out(abandon_turn(ledger, item->lock_token, std::nullopt, true, now)));
+    ASSERT_FALSE(carry_out(abandon_turn(ledger,
+                                        {.lock_token = item->lock_token,
+                                         .delay = std::nullopt,
+                                         .ignore_attempt = true,
+                                         .whole_instance = true},
+                                        now)));
 
     EXPECT_EQ(fetch()->attempt_count, 2u);
     EXPECT_EQ(ledger.turns.find(ledger.next_seq() - 1)->attempts,
@@ -275,7 +290,7 @@ TEST_F(Turns, ACancelledTimerDoesNotComeWhereverItStands) {
 
 // A million of them wait at a time.
 TEST_F(Turns, AnInstanceThatOnlyWaitsForTimersHasNothingUnderWay) {
-    static_assert(sizeof(Instance) <= 168 && sizeof(Execution) <= 80 && sizeof(Message) <= 96);
+    static_assert(sizeof(Instance) <= 168 && sizeof(Execution) <= 80 && sizeof(Message) <= 104);
     run_first_turn("a");
     const auto soon = to_epoch_ms(now.wall) + 1000;
     ASSERT_FALSE(send(timer_item("a", 2, soon)));
@@ -322,7 +337,12 @@ TEST_F(Turns, TimersOfAnotherExecutionOrInstanceAreNotCancelled) {
     ASSERT_EQ(b->instance, "b");
 
     ASSERT_FALSE(commit({.lock_token = a->lock_token, .execution_id = 2, .cancelled_timers = {2}}));
-    ASSERT_FALSE(carry_out(abandon_turn(ledger, b->lock_token, std::nullopt, false, now)));
+    ASSERT_FALSE(carry_out(abandon_turn(ledger,
+                                        {.lock_token = b->lock_token,
+                                         .delay = std::nullopt,
+                                         .ignore_attempt = false,
+                                         .whole_instance = true},
+                                        now)));
     pass(1ms);
 
     EXPECT_EQ(fetched(), "b");
@@ -417,7 +437,14 @@ TEST_F(Turns, EventIdsNeedNotAscendButReadersGetThemAscending) {
 TEST_F(Turns, ErrorsNameTheCallAndTheReason) {
     const auto unknown = commit_turn(ledger, {.lock_token = "no such token"}, now);
     EXPECT_EQ(unknown.error().text(), "ack_orchestration_item: Invalid lock token");
-    EXPECT_EQ(abandon_turn(ledger, "", std::nullopt, false, now).error().operation,
+    EXPECT_EQ(abandon_turn(ledger,
+                           {.lock_token = "",
+                            .delay = std::nullopt,
+                            .ignore_attempt = false,
+                            .whole_instance = true},
+                           now)
+                  .error()
+                  .operation,
               "abandon_orchestration_item");
     EXPECT_EQ(renew_turn(ledger, std::string(32, 'f'), 1s, now).error().operation,
               "renew_orchestration_item_lock");

@@ -36,7 +36,8 @@ class CallsTest : public ::testing::Test {
     std::array<Sleeper, 3> sleepers{Sleeper{clock, {}}, Sleeper{clock, {}}, Sleeper{clock, {}}};
     std::array<FetchOrchestration, 3> requests;
     std::array<TurnSeeker, 3> seekers;
-    Waiters waiters;
+    SuspectHold suspects;
+    Waiters waiters{suspects};
 };
 
 TEST_F(CallsTest, OnePieceOfWorkCallsOne) {
@@ -44,16 +45,16 @@ TEST_F(CallsTest, OnePieceOfWorkCallsOne) {
     seeker(1);
     seeker(2);
 
-    waiters.turn_ready(nullptr);
+    waiters.turn_ready({});
     EXPECT_EQ(called(), 1u);
-    waiters.turn_ready(nullptr);
+    waiters.turn_ready({});
     EXPECT_EQ(called(), 2u);
 }
 
 TEST_F(CallsTest, WorkBeyondTheWaitingCallsNobodyTwice) {
     seeker(0);
     for (int i = 0; i < 5; ++i) {
-        waiters.turn_ready(nullptr);
+        waiters.turn_ready({});
     }
     EXPECT_EQ(called(), 1u);
 
@@ -67,7 +68,7 @@ TEST_F(CallsTest, SomebodyWhoIsAwakeAnywayIsCalledFirst) {
     seeker(1).asleep = nullptr;
     seeker(2);
 
-    waiters.turn_ready(nullptr);
+    waiters.turn_ready({});
 
     EXPECT_TRUE(seekers[1].called);
     EXPECT_EQ(called(), 1u);
@@ -76,11 +77,11 @@ TEST_F(CallsTest, SomebodyWhoIsAwakeAnywayIsCalledFirst) {
 // Whoever called counts on it, whether the called one had to be woken or not.
 TEST_F(CallsTest, ACallIsKnownUntilTheNextFlush) {
     EXPECT_FALSE(waiters.turns.anybody_called());
-    waiters.turn_ready(nullptr);
+    waiters.turn_ready({});
     EXPECT_FALSE(waiters.turns.anybody_called()); // there is nobody
     seeker(0).asleep = nullptr;
 
-    waiters.turn_ready(nullptr);
+    waiters.turn_ready({});
     EXPECT_TRUE(waiters.turns.anybody_called());
     EXPECT_FALSE(waiters.work.anybody_called());
 
@@ -94,8 +95,8 @@ TEST_F(CallsTest, TheOneWhoWouldWakeUpSoonIsLeftToWatchTheTime) {
     seeker(1, SteadyInstant{1min});
     seeker(2, SteadyInstant{2h});
 
-    waiters.turn_ready(nullptr);
-    waiters.turn_ready(nullptr);
+    waiters.turn_ready({});
+    waiters.turn_ready({});
 
     EXPECT_FALSE(seekers[1].called);
 }
@@ -107,11 +108,11 @@ TEST_F(CallsTest, WorkThatAFilterRefusesCallsSomebodyElseOrNobody) {
     seeker(1);
     const Version one{1, 0, 0};
 
-    waiters.turn_ready(&one);
+    waiters.turn_ready({.pinned = &one});
     EXPECT_TRUE(seekers[1].called);
-    waiters.turn_ready(&one);
+    waiters.turn_ready({.pinned = &one});
     EXPECT_FALSE(seekers[0].called);
-    waiters.turn_ready(nullptr);
+    waiters.turn_ready({});
     EXPECT_TRUE(seekers[0].called);
 }
 
@@ -134,7 +135,7 @@ TEST_F(CallsTest, WorkOfASessionCallsItsOwnerOnly) {
     Seeker<durable::FetchWork> you{.request = &yours};
     waiters.work.add(you);
     waiters.work.add(me);
-    TagShelf shelf;
+    WorkShelf shelf;
     Session session{.id = "s", .owner = "me", .slot = 0};
     WorkGroup group;
     group.shelf = &shelf;

@@ -7,7 +7,7 @@ namespace {
 
 class Announcements final : public Listener {
  public:
-    void turn_ready(const Version*) override {}
+    void turn_ready(const TurnClass&) override {}
     void work_ready(const WorkGroup& group, std::size_t count) override {
         items += count;
         owner = group.session == nullptr ? "" : group.session->owner;

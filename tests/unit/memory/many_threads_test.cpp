@@ -79,7 +79,8 @@ class ManyThreads : public ::testing::Test {
                 continue;
             }
             if (give_back.fetch_add(1) % 10 == 0) {
-                EXPECT_TRUE(provider.abandon_orchestration_item((*item)->lock_token, 1ms, true));
+                EXPECT_TRUE(provider.abandon_orchestration_item(
+                    {.lock_token = (*item)->lock_token, .delay = 1ms, .ignore_attempt = true}));
                 continue;
             }
             EXPECT_TRUE(provider.renew_orchestration_item_lock((*item)->lock_token, 60s));

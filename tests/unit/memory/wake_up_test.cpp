@@ -94,7 +94,8 @@ TEST_F(WakeUps, GivingBackWakes) {
     auto worker = waiting_worker();
     clock->await_sleeps(2);
 
-    ASSERT_TRUE(provider.abandon_orchestration_item(turn->lock_token, std::nullopt, false));
+    ASSERT_TRUE(provider.abandon_orchestration_item(
+        {.lock_token = turn->lock_token, .delay = std::nullopt, .ignore_attempt = false}));
     ASSERT_TRUE(provider.abandon_work_item(lease->lock_token, std::nullopt, false));
 
     EXPECT_EQ(waiting.get()->attempt_count, 2u);

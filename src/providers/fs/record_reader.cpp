@@ -1,13 +1,10 @@
-#include "providers/fs/record_codec.hpp"
-
-#include "model/wire_names.hpp"
 #include "providers/fs/json_object.hpp"
 #include "providers/fs/queue_codec.hpp"
+#include "providers/fs/record_codec.hpp"
+#include "providers/fs/record_names.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
-#include <utility>
+#include <string>
 #include <variant>
 
 namespace durable::fs {
@@ -19,171 +16,6 @@ using wire::JsonName;
 using wire::JsonReader;
 using wire::JsonWriter;
 namespace op = ledger::op;
-
-constexpr std::array op_names = {
-    std::string_view{"enqueue_message"},
-    std::string_view{"enqueue_work"},
-    std::string_view{"fetch_turn"},
-    std::string_view{"fetch_work"},
-    std::string_view{"commit_turn"},
-    std::string_view{"abandon_turn"},
-    std::string_view{"finish_work"},
-    std::string_view{"abandon_work"},
-    std::string_view{"append"},
-    std::string_view{"delete"},
-    std::string_view{"prune"},
-    std::string_view{"expire"},
-    std::string_view{"quarantine"},
-    std::string_view{"quarantine_text"},
-};
-static_assert(op_names.size() == std::variant_size_v<ledger::Operation>);
-
-constexpr std::array kv_names = {
-    std::string_view{"set"}, std::string_view{"clear"}, std::string_view{"clear_all"}};
-
-// ---- Writing. `at` is the time of the record: times equal to it are left out.
-
-void write_metadata(ObjectWriter& members, const ExecutionMetadata& metadata) {
-    if (metadata.status) {
-        members.string("status", name_of(*metadata.status));
-    }
-    members.string_if("output", metadata.output);
-    members.string_if("name", metadata.orchestration_name);
-    members.string_if("version", metadata.orchestration_version);
-    members.string_if("parent", metadata.parent_instance_id);
-    if (metadata.pinned_version) {
-        members.string("pinned", metadata.pinned_version->text());
-    }
-}
-
-void write_events(ObjectWriter& members, const std::vector<ledger::NewEvent>& events) {
-    members.array_if_any("events", events, [](JsonWriter& out, const ledger::NewEvent& event) {
-        out.literal("[");
-        out.number(event.id);
-        out.literal(",");
-        write_raw(out, event.text);
-        out.literal("]");
-    });
-}
-
-void write_kv(JsonWriter& out, const ledger::KvChange& change) {
-    write_object(out, [&](ObjectWriter& members) {
-        members.string("do", kv_names[static_cast<std::size_t>(change.kind)]);
-        if (change.kind != ledger::KvChange::Kind::clear_all) {
-            members.string("key", change.key);
-        }
-        if (change.kind == ledger::KvChange::Kind::set) {
-            members.string("value", change.value);
-        }
-        members.number_unless(0, "updated_at", change.last_updated_at_ms);
-    });
-}
-
-void write(ObjectWriter& members, Instant at, const op::EnqueueMessage& operation) {
-    write_object(members.value("message"),
-                 [&](ObjectWriter& message) { write_message(message, operation.message, at, {}); });
-}
-
-void write(ObjectWriter& members, Instant at, const op::EnqueueWork& operation) {
-    write_object(members.value("work"),
-                 [&](ObjectWriter& work) { write_work(work, operation.work, at, {}); });
-}
-
-void write(ObjectWriter& members, Instant, const op::FetchTurn& operation) {
-    members.string("instance", operation.instance);
-    members.numbers_if_any("messages", operation.messages);
-}
-
-void write(ObjectWriter& members, Instant, const op::FetchWork& operation) {
-    members.number("seq", operation.seq);
-}
-
-void write(ObjectWriter& members, Instant at, const op::CommitTurn& operation) {
-    members.string("instance", operation.instance);
-    members.number("execution", operation.execution_id);
-    members.numbers_if_any("consumed", operation.consumed);
-    write_metadata(members, operation.metadata);
-    write_events(members, operation.events);
-    if (operation.custom_status) {
-        auto& out = members.value("custom_status");
-        if (operation.custom_status->status) {
-            out.string(*operation.custom_status->status, "custom_status");
-        } else {
-            out.null();
-        }
-    }
-    members.array_if_any("kv", operation.kv, write_kv);
-    members.array_if_any("work", operation.work, [&](JsonWriter& out, const auto& work) {
-        write_object(
-            out, [&](ObjectWriter& object) { write_work(object, work, at, operation.instance); });
-    });
-    members.numbers_if_any("cancelled_work", operation.cancelled_work);
-    members.array_if_any("messages", operation.messages, [&](JsonWriter& out, const auto& message) {
-        write_object(out, [&](ObjectWriter& object) {
-            write_message(object, message, at, operation.instance);
-        });
-    });
-    members.numbers_if_any("cancelled_messages", operation.cancelled_messages);
-}
-
-void write(ObjectWriter& members, Instant, const op::AbandonTurn& operation) {
-    members.string("instance", operation.instance);
-    if (operation.hidden_until) {
-        members.instant("hidden_until", *operation.hidden_until);
-    }
-    members.numbers_if_any("uncounted", operation.uncounted);
-}
-
-void write(ObjectWriter& members, Instant at, const op::FinishWork& operation) {
-    members.number("seq", operation.seq);
-    if (operation.completion) {
-        write_object(members.value("completion"), [&](ObjectWriter& message) {
-            write_message(message, *operation.completion, at, {});
-        });
-    }
-}
-
-void write(ObjectWriter& members, Instant at, const op::AbandonWork& operation) {
-    members.number("seq", operation.seq);
-    members.instant_unless(at, "visible_at", operation.visible_at);
-    members.flag_if("uncounted", operation.uncounted);
-}
-
-void write(ObjectWriter& members, Instant, const op::Append& operation) {
-    members.string("instance", operation.instance);
-    members.number("execution", operation.execution_id);
-    write_events(members, operation.events);
-}
-
-void write(ObjectWriter& members, Instant, const op::Delete& operation) {
-    members.array_if_any("instances", operation.instances, [](JsonWriter& out, const auto& id) {
-        out.string(id, "instances");
-    });
-    members.numbers_if_any("starts", operation.starts);
-}
-
-void write(ObjectWriter& members, Instant, const op::Prune& operation) {
-    members.string("instance", operation.instance);
-    members.numbers_if_any("executions", operation.executions);
-}
-
-void write(ObjectWriter& members, Instant, const op::Expire& operation) {
-    members.numbers_if_any("messages", operation.messages);
-}
-
-void write(ObjectWriter& members, Instant, const op::Quarantine& operation) {
-    members.string("queue", name_of(operation.queue));
-    members.number("seq", operation.seq);
-    members.string("reason", operation.reason);
-}
-
-void write(ObjectWriter& members, Instant, const op::QuarantineText& operation) {
-    members.string("queue", name_of(operation.queue));
-    members.number("seq", operation.seq);
-    members.string_if("instance", operation.instance);
-    members.string("reason", operation.reason);
-    members.raw("text", operation.text);
-}
 
 // ---- Reading. Each function reads one member; false: it has no member of that name.
 
@@ -252,6 +84,21 @@ bool read(op::EnqueueMessage& operation, Instant at, const JsonName& name, JsonR
     return true;
 }
 
+bool read(op::StartInstance& operation, Instant at, const JsonName& name, JsonReader& in) {
+    if (name.text == "message") {
+        read_message(in, operation.message, at, {});
+    } else if (name.text == "name") {
+        in.string(operation.name);
+    } else if (name.text == "version") {
+        in.string(operation.version);
+    } else if (name.text == "parent") {
+        read_string(in, operation.parent);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 bool read(op::EnqueueWork& operation, Instant at, const JsonName& name, JsonReader& in) {
     if (name.text != "work") {
         return false;
@@ -317,6 +164,12 @@ bool read(op::AbandonTurn& operation, Instant, const JsonName& name, JsonReader&
         operation.hidden_until = read_instant(in);
     } else if (name.text == "uncounted") {
         read_numbers(in, operation.uncounted);
+    } else if (name.text == "delayed_until") {
+        operation.delayed_until = read_instant(in);
+    } else if (name.text == "delayed") {
+        read_numbers(in, operation.delayed);
+    } else if (name.text == "parked") {
+        read_string(in, operation.parked);
     } else {
         return false;
     }
@@ -365,6 +218,8 @@ bool read(op::Delete& operation, Instant, const JsonName& name, JsonReader& in) 
         in.array([&] { in.string(operation.instances.emplace_back()); });
     } else if (name.text == "starts") {
         read_numbers(in, operation.starts);
+    } else if (name.text == "kept") {
+        read_numbers(in, operation.kept);
     } else {
         return false;
     }
@@ -443,16 +298,6 @@ void read_op(JsonReader& in, Record& record) {
 }
 
 } // namespace
-
-Result<> encode_members(std::string& out, const Record& record) {
-    JsonWriter writer{out};
-    ObjectWriter members{writer};
-    members.instant("at", record.at);
-    members.string("op", op_names[record.operation.index()]);
-    std::visit([&](const auto& operation) { write(members, record.at, operation); },
-               record.operation);
-    return writer.finish("encode_record");
-}
 
 // "at" and "op" come before what depends on them; encode_members writes them first.
 Result<Record> decode_record(std::string_view json) {
