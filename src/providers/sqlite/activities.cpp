@@ -59,7 +59,7 @@ take_fresh_work(Transaction& tx, const FetchWork& request, FreshWork& fresh) {
         return std::nullopt;
     }
     fresh.token = new_token('w', fresh.seq, tx.life, tx.random);
-    fresh.until = add_saturating(tx.now.steady, request.lock_timeout);
+    fresh.until = tx.now.steady_after(request.lock_timeout);
     return WorkLease{.item = std::move(*activity), .lock_token = fresh.token, .attempt_count = 1};
 }
 
@@ -82,7 +82,10 @@ std::optional<WorkLease> fetch_work(Transaction& tx, const FetchWork& request) {
         WorkLease lease{.item = std::move(*activity),
                         .lock_token = new_token('w', row->seq, tx.life, tx.random),
                         .attempt_count = static_cast<std::uint32_t>(row->attempts + 1)};
-        lease_work(tx, *row, lease.lock_token, add_saturating(tx.now.steady, request.lock_timeout));
+        lease_work(tx, *row, lease.lock_token, tx.now.steady_after(request.lock_timeout));
+        if (request.one_suspect && lease.attempt_count > suspect_after) { // P16
+            tx.suspects.hold(lease.lock_token);
+        }
         if (request.session && row->session) {
             claim_session(tx, *row->session, *request.session);
         }
@@ -117,7 +120,7 @@ Result<> finish_work(Transaction& tx,
 
 Result<> renew_work(Transaction& tx, const std::string& lock_token, Duration extend_for) {
     DURABLE_TRY_ASSIGN(const auto row, live_lease(tx, lock_token));
-    extend_work(tx, row, add_saturating(tx.now.steady, extend_for));
+    extend_work(tx, row, tx.now.steady_after(extend_for));
     touch_session(tx, row);
     return {};
 }
@@ -129,7 +132,7 @@ Result<> abandon_work(Transaction& tx,
     DURABLE_TRY_ASSIGN(const auto row, any_lease(tx, lock_token));
     const auto wait = std::max(delay.value_or(Duration::zero()), Duration::zero());
     const auto counted = ignore_attempt && row.attempts > 0 ? row.attempts - 1 : row.attempts;
-    put_back(tx, row, add_saturating(tx.now.wall, wait), counted);
+    put_back(tx, row, tx.now.wall_after(wait), counted);
     return {};
 }
 
@@ -137,7 +140,7 @@ std::uint64_t renew_sessions(Transaction& tx,
                              const std::vector<std::string>& owner_ids,
                              Duration extend_for,
                              Duration idle_timeout) {
-    const auto until = add_saturating(tx.now.steady, extend_for);
+    const auto until = tx.now.steady_after(extend_for);
     const auto active_after =
         add_saturating(tx.now.steady, -std::max(idle_timeout, Duration::zero()));
     const std::set<std::string> owners{owner_ids.begin(), owner_ids.end()};

@@ -16,6 +16,7 @@ constexpr std::size_t most_in_vain = 4096;
 bool Arrivals::suits(const ledger::NewMessage& message, Instant now) {
     return message.visible_at <= now && message.kind != ledger::kind_of<work::StartOrchestration> &&
            message.kind != ledger::kind_of<work::ContinueAsNew> &&
+           message.kind != ledger::kind_of<work::CancelInstance> &&
            message.kind != ledger::kind_of<work::TimerFired>;
 }
 

@@ -6,9 +6,12 @@
 
 #pragma once
 
+#include "providers/sqlite/message_state.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,7 +22,8 @@ class Backlogs {
  public:
     struct Backlog {
         std::int64_t instance = 0; // instances.id
-        bool parked = false;       // until something starts it
+        // What its messages are while it stands aside until something starts it.
+        std::optional<MessageState> aside;
     };
 
     [[nodiscard]] const Backlog* find(std::string_view instance_id) const {

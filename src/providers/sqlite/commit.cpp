@@ -65,24 +65,11 @@ void insert_first_execution(Transaction& tx, InstanceRow& row, const TurnCommit&
         ended ? std::optional{tx.now.wall} : std::nullopt,
         pinned);
     ++tx.counters.executions;
-    if (row.exists()) {
-        row.status = status;
-        row.pinned = pinned;
-    }
-}
-
-// Reads what the row repeats of its current execution.
-void mirror_execution(Transaction& tx, InstanceRow& row) {
-    Query current{tx.db,
-                  "SELECT status, pinned FROM executions"
-                  " WHERE instance = ?1 AND execution_id = ?2",
-                  row.id,
-                  row.execution_id};
-    row.status.reset();
-    row.pinned.clear();
-    if (current.step()) {
-        row.status = static_cast<ExecutionStatus>(current.integer(0));
-        row.pinned = current.text(1);
+    if (row.exists()) { // a pending one may be told an execution before its current one
+        row.execution_id = std::max(row.execution_id, commit.execution_id);
+        const auto current = row.execution_id == commit.execution_id;
+        row.status = current ? std::optional{status} : std::nullopt;
+        row.pinned = current ? pinned : std::string{};
     }
 }
 
@@ -126,7 +113,7 @@ bool record_execution(Transaction& tx, InstanceRow& row, const TurnCommit& commi
         row.status = metadata.status ? metadata.status : row.status;
         row.pinned = metadata.pinned_version ? metadata.pinned_version->text() : row.pinned;
     } else {
-        mirror_execution(tx, row);
+        mirror_execution(tx.db, row);
     }
     return true;
 }
@@ -167,15 +154,16 @@ void apply_state_events(Transaction& tx, const InstanceRow& row, const TurnCommi
 void queue_work(Transaction& tx,
                 const InstanceRow& row,
                 const TurnCommit& commit,
-                const std::vector<ledger::NewWork>& work) {
+                const std::vector<QueuedWork>& work) {
     const std::set<ActivityId> cancelled{commit.cancelled_activities.begin(),
                                          commit.cancelled_activities.end()};
     for (const auto& added : work) {
-        if (cancelled.contains(added.activity)) {
+        const auto& activity = added.work.activity;
+        if (cancelled.contains(activity)) {
             continue;
         }
-        const auto own = added.activity.instance == row.instance_id;
-        add_work(tx, added, own ? row.id : get_instance(tx, added.activity.instance).id);
+        const auto own = activity.instance == row.instance_id;
+        add_work(tx, added, own ? row.id : get_instance(tx, activity.instance).id);
     }
     for (const auto& activity : cancelled) {
         cancel_work(tx, activity, row);
@@ -235,9 +223,13 @@ void tell_watchers(Transaction& tx, const InstanceRow& row, const TurnCommit& co
 Result<PreparedCommit> prepare(const TurnCommit& commit) {
     PreparedCommit made;
     DURABLE_TRY(check_texts(commit.metadata));
+    if (commit.metadata.status == ExecutionStatus::pending) { // P15
+        return fail(ErrorCode::invalid_argument,
+                    "a turn that is committed has begun: its execution cannot be pending");
+    }
     DURABLE_TRY_ASSIGN(made.events, ledger::to_events(commit.history_delta));
     for (const auto& item : commit.worker_items) {
-        DURABLE_TRY_ASSIGN(auto added, ledger::to_work(item));
+        DURABLE_TRY_ASSIGN(auto added, to_queued(item));
         made.work.push_back(std::move(added));
     }
     for (const auto& item : commit.orchestrator_items) {
@@ -268,6 +260,9 @@ commit_turn(Transaction& tx, const TurnCommit& commit, const Result<PreparedComm
     row.hidden_until = {};
     row.updated_at = tx.now.wall;
     row.revision = ++tx.counters.revision;
+    if (std::exchange(row.parked, std::nullopt)) {
+        save_parked(tx.db, row);
+    }
     refresh_head(tx, row);
     file(tx, row, false, false);
     changed ? save_all(tx.db, row) : save_turn(tx.db, row);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t most_deleted_remembered = 1024;
 
 bool runs(const InstanceRow& row) {
-    return row.exists() && row.status == ExecutionStatus::running;
+    return row.exists() && (row.status == ExecutionStatus::running || row.pending());
 }
 
 // Between two executions: it shows an end, but its next start is queued or being worked on.
@@ -65,7 +65,44 @@ void remember_deleted(Transaction& tx, const std::string& id, std::uint64_t revi
         most_deleted_remembered);
 }
 
-void discard(Transaction& tx, const InstanceRow& row, DeleteInstanceResult& result) {
+using Parents = std::unordered_set<std::string>;
+
+// Starts of children in a queue that is deleted, by parents that are not: each of these waits for
+// an answer, and the id is free for its child now. They go to the next instance of that id, which
+// the caller stores; nullopt: there are none.
+std::optional<InstanceRow>
+keep_starts(Transaction& tx, const InstanceRow& row, const Parents& deleted) {
+    std::vector<std::int64_t> kept;
+    {
+        Query rows{tx.db,
+                   "SELECT seq, parent_id FROM messages"
+                   " WHERE instance = ?1 AND parent_id IS NOT NULL",
+                   row.id};
+        while (rows.step()) {
+            if (!deleted.contains(rows.text(1))) {
+                kept.push_back(rows.integer(0));
+            }
+        }
+    }
+    if (kept.empty()) {
+        return std::nullopt;
+    }
+    auto next = new_instance(tx, row.instance_id);
+    for (const auto seq : kept) {
+        run(tx.db,
+            "UPDATE messages SET instance = ?3, state = min(state, 1), lease = NULL"
+            " WHERE instance = ?1 AND seq = ?2",
+            row.id,
+            seq,
+            next.id);
+    }
+    return next;
+}
+
+void discard(Transaction& tx,
+             const InstanceRow& row,
+             const Parents& deleted,
+             DeleteInstanceResult& result) {
     remember_deleted(tx, row.instance_id, ++tx.counters.revision);
     tx.news.instances.push_back({.id = row.instance_id, .ended = true});
     result.instances_deleted += row.exists() ? 1U : 0U;
@@ -76,6 +113,7 @@ void discard(Transaction& tx, const InstanceRow& row, DeleteInstanceResult& resu
     tx.counters.executions -= executions;
     tx.counters.events -= events;
     tx.arrivals.sort(tx.db, row.id);
+    auto next = keep_starts(tx, row, deleted);
     result.queue_messages_deleted +=
         remove(tx, "DELETE FROM messages WHERE instance = ?1", row.id) +
         static_cast<std::uint64_t>(
@@ -86,6 +124,11 @@ void discard(Transaction& tx, const InstanceRow& row, DeleteInstanceResult& resu
     remove(tx, "DELETE FROM kv_changes WHERE instance = ?1", row.id);
     remove(tx, "DELETE FROM custom_status WHERE instance = ?1", row.id);
     remove(tx, "DELETE FROM instances WHERE id = ?1", row.id);
+    if (next) {
+        refresh_head(tx, *next);
+        file(tx, *next, false, false);
+        insert_instance(tx.db, *next);
+    }
 }
 
 struct QueuedStart {
@@ -113,7 +156,7 @@ void remove_starts(Transaction& tx, InstanceRow& child, const std::vector<Queued
     if (worked_on) { // P3: the turn that they would begin changes nothing
         child.token.reset();
     }
-    if (worked_on || child.place == Place::ready || child.place == Place::parked) {
+    if (worked_on || child.place == Place::ready || child.place == Place::aside) {
         leave(tx, child);
         file(tx, child, false, false);
     }
@@ -124,7 +167,7 @@ void remove_starts(Transaction& tx, InstanceRow& child, const std::vector<Queued
 // Children that have not begun. Where nothing else would begin the child, it goes as a whole: what
 // was sent to it was meant for this child.
 void discard_unbegun_children(Transaction& tx,
-                              const std::unordered_set<std::string>& parents,
+                              const Parents& parents,
                               DeleteInstanceResult& result) {
     std::map<std::int64_t, std::vector<QueuedStart>> children;
     for (const auto& parent : parents) {
@@ -139,7 +182,7 @@ void discard_unbegun_children(Transaction& tx,
             remove_starts(tx, *child, starts);
             result.queue_messages_deleted += starts.size();
         } else if (child) {
-            discard(tx, *child, result);
+            discard(tx, *child, parents, result);
         }
     }
 }
@@ -156,7 +199,7 @@ delete_instances(Transaction& tx, const std::vector<std::string>& instances, boo
                             "\" is still running: cancel it first, or delete it with force");
         }
     }
-    const std::unordered_set<std::string> listed{instances.begin(), instances.end()};
+    const Parents listed{instances.begin(), instances.end()};
     for (const auto& id : listed) {
         for (const auto& child : list_children(tx.db, id)) {
             if (!listed.contains(child)) {
@@ -170,7 +213,7 @@ delete_instances(Transaction& tx, const std::vector<std::string>& instances, boo
     DeleteInstanceResult result;
     for (const auto& id : listed) {
         if (const auto row = find_instance(tx.db, id)) {
-            discard(tx, *row, result);
+            discard(tx, *row, listed, result);
         }
     }
     discard_unbegun_children(tx, listed, result);
@@ -265,7 +308,7 @@ std::vector<std::string> prunable(Connection& db, const InstanceFilter& filter) 
 
 Result<PruneResult>
 prune(Transaction& tx, const std::string& instance, const PruneOptions& options) {
-    auto known = find_instance(tx.db, instance);
+    const auto known = find_instance(tx.db, instance);
     if (!known || !known->exists()) {
         return fail(ErrorCode::not_found, "instance \"" + instance + "\" not found");
     }
@@ -274,7 +317,7 @@ prune(Transaction& tx, const std::string& instance, const PruneOptions& options)
     std::ranges::reverse(executions);
     std::uint64_t kept = 0; // of the newest
     for (const auto id : executions) {
-        const auto among_newest = kept++ < options.keep_last.value_or(0);
+        const auto among_newest = kept++ < std::max(options.keep_last.value_or(1), 1U);
         if (id == known->execution_id || among_newest) {
             continue;
         }

@@ -16,10 +16,10 @@ constexpr std::int64_t most_expired_kept = 1000;
 
 void after_removal(Transaction& tx, InstanceRow& row) {
     refresh_head(tx, row);
-    // What is still parked stays where it is: going through all of it again for every message that
-    // expires would cost the square of their number.
+    // What still stands aside stays where it is: going through all of it again for every message
+    // that expires would cost the square of their number.
     if (row.place != Place::leased && row.place != Place::hidden &&
-        (row.place != Place::parked || !row.head_seq)) {
+        (row.place != Place::aside || !row.head_seq)) {
         leave(tx, row);
         file(tx, row, false, false);
     }
@@ -79,12 +79,12 @@ bool expire_some(Transaction& tx) {
 
 void expire_messages(Transaction& tx) {
     const auto oldest = add_saturating(tx.now.wall, -tx.unstarted_message_ttl);
-    if (tx.outlook.parked_wall > ledger::key_of(oldest)) {
+    if (tx.outlook.aside_wall > ledger::key_of(oldest)) {
         return;
     }
     while (expire_some(tx)) {
     }
-    tx.outlook.parked_wall =
+    tx.outlook.aside_wall =
         find_integer(tx.db, "SELECT min(visible_at) FROM messages WHERE state = 2")
             .value_or(Due::never);
 }

@@ -108,31 +108,29 @@ Result<std::optional<InstanceStats>> stats_of(Connection& db, const std::string&
         return std::nullopt;
     }
     InstanceStats stats;
-    if (known->status) {
-        Query sums{db,
-                   "SELECT count(*), coalesce(sum(length(CAST(event AS BLOB))), 0) FROM history"
-                   " WHERE instance = ?1 AND execution_id = ?2",
-                   known->id,
-                   known->execution_id};
-        if (sums.step()) {
-            stats.history_event_count = sums.number(0);
-            stats.history_size_bytes = sums.number(1);
+    Query sums{db,
+               "SELECT count(*), coalesce(sum(length(CAST(event AS BLOB))), 0) FROM history"
+               " WHERE instance = ?1 AND execution_id = ?2",
+               known->id,
+               known->execution_id};
+    if (sums.step()) {
+        stats.history_event_count = sums.number(0);
+        stats.history_size_bytes = sums.number(1);
+    }
+    Query first{db,
+                "SELECT event FROM history WHERE instance = ?1 AND execution_id = ?2"
+                " AND event_id = 1",
+                known->id,
+                known->execution_id};
+    if (first.step()) {
+        const auto event = decode_event(first.view(0));
+        if (!event) {
+            return fail(ErrorCode::corrupt,
+                        "stored history does not decode: " + event.error().message);
         }
-        Query first{db,
-                    "SELECT event FROM history WHERE instance = ?1 AND execution_id = ?2"
-                    " AND event_id = 1",
-                    known->id,
-                    known->execution_id};
-        if (first.step()) {
-            const auto event = decode_event(first.view(0));
-            if (!event) {
-                return fail(ErrorCode::corrupt,
-                            "stored history does not decode: " + event.error().message);
-            }
-            const auto* started = std::get_if<history::OrchestrationStarted>(&event->kind);
-            if (started != nullptr) {
-                stats.queue_pending_count = history::carried_messages(*started);
-            }
+        const auto* started = std::get_if<history::OrchestrationStarted>(&event->kind);
+        if (started != nullptr) {
+            stats.queue_pending_count = history::carried_messages(*started);
         }
     }
     for (const auto& [key, value] : kv_values(db, instance)) {
@@ -157,7 +155,7 @@ InstanceState state_of(Connection& db, const std::string& instance) {
     InstanceState state{.revision = revision_of(db, instance)};
     Query row{db,
               "SELECT i.name, i.version, i.execution_id, i.status, e.output, c.status, c.version,"
-              " i.id"
+              " i.id, i.parked_reason, i.parked_since_at"
               " FROM instances i LEFT JOIN executions e"
               " ON e.instance = i.id AND e.execution_id = i.execution_id"
               " LEFT JOIN custom_status c ON c.instance = i.id"
@@ -183,6 +181,9 @@ InstanceState state_of(Connection& db, const std::string& instance) {
         state.output = row.optional_text(4);
     }
     state.custom_status = {.status = row.optional_text(5), .version = row.number(6)};
+    if (!row.null(8)) {
+        state.parked = Parked{.reason = row.text(8), .since = row.instant(9)};
+    }
     return state;
 }
 
@@ -237,7 +238,8 @@ Result<InstanceInfo> instance_info(Connection& db, const std::string& instance) 
                         .output = current.step() ? current.optional_text(0) : std::nullopt,
                         .created_at = known->created_at,
                         .updated_at = known->updated_at,
-                        .parent_instance_id = known->parent_id};
+                        .parent_instance_id = known->parent_id,
+                        .parked = known->parked};
 }
 
 Result<ExecutionInfo>
@@ -283,6 +285,9 @@ SystemMetrics system_metrics(Connection& db) {
             break;
         case ExecutionStatus::failed:
             metrics.failed_instances = rows.number(1);
+            break;
+        case ExecutionStatus::pending:
+            metrics.pending_instances = rows.number(1);
             break;
         case ExecutionStatus::continued_as_new:
             break;

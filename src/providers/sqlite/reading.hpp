@@ -44,6 +44,9 @@ execution_info(Connection& db, const std::string& instance, std::uint64_t execut
 [[nodiscard]] SystemMetrics system_metrics(Connection& db);
 [[nodiscard]] QueueDepths queue_depths(Connection& db, ledger::Moment now);
 [[nodiscard]] std::vector<QuarantinedItem> list_quarantined(Connection& db);
+// Work that does not go on: see ProviderAdmin::list_parked.
+[[nodiscard]] std::vector<ParkedWork>
+list_parked(Connection& db, Instant now, Duration waited, std::uint32_t limit);
 [[nodiscard]] std::vector<std::string> list_children(Connection& db, const std::string& instance);
 [[nodiscard]] Result<std::optional<std::string>> parent_of(Connection& db,
                                                            const std::string& instance);

@@ -33,13 +33,20 @@ InstanceRow read_row(const Query& row) {
     read.until = SteadyInstant{Duration{row.integer(16)}};
     read.hidden_until = row.instant(17);
     read.past = row.integer(18) != 0;
+    read.needs = read.stored_needs = row.text(19);
+    if (!row.null(20)) {
+        read.cancelled_at = read.stored_cancelled_at = row.instant(20);
+    }
+    if (!row.null(21)) {
+        read.parked = Parked{.reason = row.text(21), .since = row.instant(22)};
+    }
     return read;
 }
 
 #define DURABLE_INSTANCE_COLUMNS                                                                   \
     "SELECT id, instance_id, number, name, version, parent_id, created_at, updated_at,"            \
     " execution_id, status, pinned, revision, place, head_seq, token, lease, until,"               \
-    " hidden_until_at, past FROM instances"
+    " hidden_until_at, past, needs, cancelled_at, parked_reason, parked_since_at FROM instances"
 
 // What `update` writes first, and what the end of a turn adds.
 #define DURABLE_PLACE_COLUMNS                                                                      \
@@ -48,8 +55,22 @@ InstanceRow read_row(const Query& row) {
 #define DURABLE_TURN_COLUMNS                                                                       \
     DURABLE_PLACE_COLUMNS ", updated_at = ?8, execution_id = ?9, revision = ?10, past = 1"
 
+// What an instance needs matters while it is ready, and seldom differs from the last time: then it
+// costs nothing. Before the place, which is what puts it into the index.
+void save_needs(Connection& db, const InstanceRow& row) {
+    if (row.place == Place::ready &&
+        (row.needs != row.stored_needs || row.cancelled_at != row.stored_cancelled_at)) {
+        run(db,
+            "UPDATE instances SET needs = ?2, cancelled_at = ?3 WHERE id = ?1",
+            row.id,
+            row.needs,
+            row.cancelled_at);
+    }
+}
+
 template <class... More>
 void update(Connection& db, const char* sql, const InstanceRow& row, const More&... more) {
+    save_needs(db, row);
     run(db,
         sql,
         row.id,
@@ -92,15 +113,56 @@ InstanceRow new_instance(Transaction& tx, std::string_view instance) {
 
 void insert_instance(Connection& db, const InstanceRow& row) {
     run(db,
-        "INSERT INTO instances (id, instance_id, place, head_seq, token, lease, until)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO instances (id, instance_id, place, head_seq, token, lease, until, needs,"
+        " cancelled_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         row.id,
         row.instance_id,
         row.place,
         row.head_seq,
         row.token,
         row.lease,
-        row.until);
+        row.until,
+        row.needs,
+        row.cancelled_at);
+}
+
+void put_started(Connection& db, const InstanceRow& row) {
+    run(db,
+        "INSERT OR REPLACE INTO instances (id, instance_id, number, name, version, parent_id,"
+        " created_at, updated_at, execution_id, status, revision, past, place, head_seq, token,"
+        " lease, until, hidden_until_at, needs, cancelled_at, pinned) VALUES (?1, ?2, ?3, ?4, ?5,"
+        " ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+        row.id,
+        row.instance_id,
+        row.number,
+        row.name,
+        row.version,
+        row.parent_id,
+        row.created_at,
+        row.updated_at,
+        row.execution_id,
+        row.status,
+        row.revision,
+        row.past ? 1 : 0,
+        row.place,
+        row.head_seq,
+        row.token,
+        row.lease,
+        row.until,
+        row.hidden_until,
+        row.needs,
+        row.cancelled_at,
+        row.pinned);
+}
+
+void save_parked(Connection& db, const InstanceRow& row) {
+    run(db,
+        "UPDATE instances SET parked_reason = ?2, parked_since_at = ?3, revision = ?4"
+        " WHERE id = ?1",
+        row.id,
+        row.parked ? std::optional{row.parked->reason} : std::nullopt,
+        row.parked ? std::optional{row.parked->since} : std::nullopt,
+        row.revision);
 }
 
 void save_place(Connection& db, const InstanceRow& row) {
@@ -144,6 +206,20 @@ void drop_if_unused(Transaction& tx, const InstanceRow& row) {
         " AND NOT EXISTS (SELECT 1 FROM executions WHERE instance = ?1)"
         " AND NOT EXISTS (SELECT 1 FROM history WHERE instance = ?1)",
         row.id);
+}
+
+void mirror_execution(Connection& db, InstanceRow& row) {
+    Query current{db,
+                  "SELECT status, pinned FROM executions"
+                  " WHERE instance = ?1 AND execution_id = ?2",
+                  row.id,
+                  row.execution_id};
+    row.status.reset();
+    row.pinned.clear();
+    if (current.step()) {
+        row.status = static_cast<ExecutionStatus>(current.integer(0));
+        row.pinned = current.text(1);
+    }
 }
 
 std::uint64_t latest_execution(Connection& db, std::int64_t instance) {

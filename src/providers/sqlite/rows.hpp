@@ -6,6 +6,7 @@
 #include "providers/sqlite/transaction.hpp"
 
 #include <durable/provider.hpp>
+#include <durable/time.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +22,7 @@ enum class Place : std::uint8_t {
     ready = 1,  // can be fetched
     hidden = 2, // abandoned with a delay
     leased = 3, // somebody runs its turn
-    parked = 4, // messages, but nothing that could start it
+    aside = 4,  // messages, but nothing that could start it yet
 };
 
 struct InstanceRow {
@@ -34,7 +35,8 @@ struct InstanceRow {
     Instant created_at;
     Instant updated_at;
     std::uint64_t execution_id = 0;
-    std::optional<ExecutionStatus> status; // of the current execution, when it has a record
+    std::optional<ExecutionStatus> status; // of the current execution, when it has a record; or
+                                           // `pending`: it exists and never had one
     std::string pinned;                    // likewise; "": none
     std::uint64_t revision = 0;
     bool past = false; // whether it ever had an execution or an event
@@ -45,9 +47,15 @@ struct InstanceRow {
     std::int64_t lease = 0;
     SteadyInstant until;
     Instant hidden_until;
+    // While it is ready: TurnNeeds, and since when its oldest cancellation is deliverable.
+    std::string needs;
+    std::optional<Instant> cancelled_at;
+    std::string stored_needs; // as they are in the table
+    std::optional<Instant> stored_cancelled_at;
+    std::optional<Parked> parked;
 
     [[nodiscard]] bool exists() const noexcept { return name.has_value(); }
-    [[nodiscard]] std::optional<Version> pinned_version() const { return Version::parse(pinned); }
+    [[nodiscard]] bool pending() const noexcept { return status == ExecutionStatus::pending; }
 };
 
 [[nodiscard]] std::optional<InstanceRow> find_instance(Connection& db, std::string_view instance);
@@ -62,9 +70,14 @@ void insert_instance(Connection& db, const InstanceRow& row);
 void save_place(Connection& db, const InstanceRow& row);
 void save_turn(Connection& db, const InstanceRow& row); // place, execution, revision, time
 void save_all(Connection& db, const InstanceRow& row);
+void put_started(Connection& db, const InstanceRow& row); // P15: the whole row, new or not
+void save_parked(Connection& db, const InstanceRow& row); // and its revision
 
 // An id that only a message or an activity mentioned is forgotten with the last of them.
 void drop_if_unused(Transaction& tx, const InstanceRow& row);
+
+// Reads what the row repeats of its current execution.
+void mirror_execution(Connection& db, InstanceRow& row);
 
 // The highest recorded execution; 1 when there is none.
 [[nodiscard]] std::uint64_t latest_execution(Connection& db, std::int64_t instance);

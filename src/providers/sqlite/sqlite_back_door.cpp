@@ -16,7 +16,7 @@ constexpr std::string_view damage = "{\"event_id\": damaged";
 
 // Whether an instance without a row can start is read from its history: ask again.
 void ask_again(Transaction& tx, InstanceRow& row) {
-    if (!row.exists() && (row.place == Place::ready || row.place == Place::parked)) {
+    if (!row.exists() && (row.place == Place::ready || row.place == Place::aside)) {
         leave(tx, row);
         file(tx, row, false, false);
         save_place(tx.db, row);
@@ -86,7 +86,8 @@ Result<> SqliteProvider::inject_worker_row(const std::string& text) {
     return carry_out("inject_worker_row", Telling::once_durable, [&](Transaction& tx) -> Result<> {
         const auto item = decode_work_item(text);
         const auto* activity = item ? std::get_if<work::ActivityExecute>(&*item) : nullptr;
-        ledger::NewWork added{.text = text};
+        QueuedWork queued{.work = {.text = text}, .needs = {}};
+        auto& added = queued.work;
         std::int64_t instance = 0;
         if (activity != nullptr) {
             added.activity = {.instance = activity->instance,
@@ -94,9 +95,10 @@ Result<> SqliteProvider::inject_worker_row(const std::string& text) {
                               .activity_id = activity->id};
             added.session = activity->session_id;
             added.tag = activity->tag;
+            queued.needs = {.tag = activity->tag, .suspect = false, .name = activity->name};
             instance = get_instance(tx, activity->instance).id;
         }
-        add_work(tx, added, instance);
+        add_work(tx, queued, instance);
         return {};
     });
 }

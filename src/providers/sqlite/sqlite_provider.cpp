@@ -195,7 +195,9 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
     if (!taken.has_history) {
         auto attached = read([&](Connection& db) { attach_history(db, taken, request.cached); });
         if (!attached) { // P13
-            (void)abandon_orchestration_item(taken.item.lock_token, std::nullopt, true);
+            (void)abandon_orchestration_item({.lock_token = taken.item.lock_token,
+                                              .delay = std::nullopt,
+                                              .ignore_attempt = true});
             return failed(std::move(attached).error(), operation);
         }
     }
@@ -209,11 +211,9 @@ Result<> SqliteProvider::ack_orchestration_item(const TurnCommit& commit) {
     });
 }
 
-Result<> SqliteProvider::abandon_orchestration_item(const std::string& lock_token,
-                                                    std::optional<Duration> delay,
-                                                    bool ignore_attempt) {
+Result<> SqliteProvider::abandon_orchestration_item(const AbandonTurn& abandon) {
     return carry_out("abandon_orchestration_item", Telling::at_once, [&](Transaction& tx) {
-        return abandon_turn(tx, lock_token, delay, ignore_attempt);
+        return abandon_turn(tx, abandon);
     });
 }
 
@@ -243,9 +243,10 @@ Result<> SqliteProvider::append_with_execution(const std::string& instance,
         DURABLE_TRY(append_events(tx, row.id, execution_id, *made));
         ++tx.counters.revision; // readers of other processes wait for the disk, too
         row.past = true;
-        run(tx.db, "UPDATE instances SET past = 1 WHERE id = ?1", row.id);
-        // A history can tell how an instance started.
-        if (row.place == Place::parked) {
+        row.status = row.pending() ? std::nullopt : row.status; // it has begun, some other way
+        run(tx.db, "UPDATE instances SET past = 1, status = ?2 WHERE id = ?1", row.id, row.status);
+        // A history can tell how an instance started, and what code it needs.
+        if (row.place == Place::aside || (row.place == Place::ready && !row.exists())) {
             leave(tx, row);
             file(tx, row, false, false);
             save_place(tx.db, row);
@@ -262,10 +263,29 @@ Result<> SqliteProvider::enqueue_for_orchestrator(const WorkItem& item,
         return failed(std::move(message).error(), operation);
     }
     return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
-        message->visible_at =
-            ledger::visible_at(item, tx.now.wall, delay.value_or(Duration::zero()));
+        message->visible_at = ledger::visible_at(
+            item,
+            tx.now.wall_after(std::max(delay.value_or(Duration::zero()), Duration::zero())),
+            Duration::zero());
         add_message(tx, *message);
         return {};
+    });
+}
+
+Result<> SqliteProvider::start_instance(const work::StartOrchestration& start,
+                                        std::optional<Duration> delay) {
+    constexpr std::string_view operation = "start_instance";
+    const WorkItem item{start};
+    auto message = ledger::to_message(item);
+    if (!message) {
+        return failed(std::move(message).error(), operation);
+    }
+    return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
+        message->visible_at = ledger::visible_at(
+            item,
+            tx.now.wall_after(std::max(delay.value_or(Duration::zero()), Duration::zero())),
+            Duration::zero());
+        return sqlite::start_instance(tx, start, *message);
     });
 }
 
@@ -273,12 +293,12 @@ Result<> SqliteProvider::enqueue_for_orchestrator(const WorkItem& item,
 
 Result<> SqliteProvider::enqueue_for_worker(const WorkItem& item) {
     constexpr std::string_view operation = "enqueue_for_worker";
-    const auto made = ledger::to_work(item);
+    const auto made = to_queued(item);
     if (!made) {
         return failed(made.error(), operation);
     }
     return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
-        add_work(tx, *made, get_instance(tx, made->activity.instance).id);
+        add_work(tx, *made, get_instance(tx, made->work.activity.instance).id);
         return {};
     });
 }

@@ -59,9 +59,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     Result<std::optional<OrchestrationItem>>
     fetch_orchestration_item(const FetchOrchestration& request) override;
     Result<> ack_orchestration_item(const TurnCommit& commit) override;
-    Result<> abandon_orchestration_item(const std::string& lock_token,
-                                        std::optional<Duration> delay,
-                                        bool ignore_attempt) override;
+    Result<> abandon_orchestration_item(const AbandonTurn& abandon) override;
     Result<> renew_orchestration_item_lock(const std::string& lock_token,
                                            Duration extend_for) override;
 
@@ -85,6 +83,8 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
                                              Duration idle_timeout) override;
     Result<std::uint64_t> cleanup_orphaned_sessions(Duration idle_timeout) override;
 
+    Result<> start_instance(const work::StartOrchestration& start,
+                            std::optional<Duration> delay) override;
     Result<> enqueue_for_orchestrator(const WorkItem& item, std::optional<Duration> delay) override;
 
     Result<std::optional<CustomStatus>> get_custom_status(const std::string& instance,
@@ -110,6 +110,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     Result<SystemMetrics> get_system_metrics() override;
     Result<QueueDepths> get_queue_depths() override;
     Result<std::vector<QuarantinedItem>> list_quarantined() override;
+    Result<std::vector<ParkedWork>> list_parked(Duration waited, std::uint32_t limit) override;
     Result<std::vector<std::string>> list_children(const std::string& instance) override;
     Result<std::optional<std::string>> get_parent_id(const std::string& instance) override;
     Result<InstanceTree> get_instance_tree(const std::string& instance) override;

@@ -190,6 +190,12 @@ Result<std::vector<QuarantinedItem>> SqliteProvider::list_quarantined() {
     return look("list_quarantined", [](Connection& db) { return sqlite::list_quarantined(db); });
 }
 
+Result<std::vector<ParkedWork>> SqliteProvider::list_parked(Duration waited, std::uint32_t limit) {
+    DURABLE_TRY_ASSIGN(const auto now, expire_now("list_parked"));
+    return look("list_parked",
+                [&](Connection& db) { return sqlite::list_parked(db, now.wall, waited, limit); });
+}
+
 Result<std::vector<std::string>> SqliteProvider::list_children(const std::string& instance) {
     return look("list_children",
                 [&](Connection& db) { return sqlite::list_children(db, instance); });

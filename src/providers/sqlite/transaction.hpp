@@ -9,10 +9,12 @@
 #include "providers/sqlite/arrivals.hpp"
 #include "providers/sqlite/backlogs.hpp"
 #include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/needs.hpp"
+#include "providers/sqlite/suspects.hpp"
 
 #include <durable/provider.hpp>
 #include <durable/time.hpp>
-#include <durable/version.hpp>
+#include <durable/work_item.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -67,14 +69,20 @@ struct Due {
 struct Outlook {
     Due turns;
     Due work;
-    std::int64_t parked_wall = Due::unknown; // the oldest message that waits for a start
-    std::optional<bool> has_groups;          // of activities in sessions; false: there are none
+    std::int64_t aside_wall = Due::unknown; // the oldest message that waits for a start
+    std::optional<bool> has_groups;         // of activities in sessions; false: there are none
+    // Whether a cancelled instance was ready when somebody last looked at all of them.
+    bool cancellations = false;
 };
 
 // What a committed change may end somebody's wait for.
 struct News {
+    struct Turn { // of one instance
+        TurnNeeds needs;
+        std::optional<Instant> cancelled_at;
+    };
     struct Work {
-        std::optional<std::string> tag;
+        WorkNeeds needs;
         bool in_session = false;
         std::optional<std::string> owner; // of the session, while somebody owns it
         std::size_t items = 1;
@@ -85,24 +93,32 @@ struct News {
         std::optional<InstanceState> state; // of one that has ended
     };
 
-    std::vector<std::optional<Version>> turns; // by pinned version, one per instance
+    std::vector<Turn> turns;
     std::vector<Work> work;
+    bool suspects = false; // P16: a hold has ended, the next suspect may be given
     std::vector<Changed> instances;
     std::optional<Duration> turn_due; // from now
     std::optional<Duration> work_due;
     std::uint64_t version = 0; // Counters::version
 };
 
-// Whether both may take the same things.
+// Whether both may take the same things. Code is compared by what it is only where it is not the
+// very same: threads of one runtime share theirs.
 [[nodiscard]] inline bool seek_the_same(const FetchOrchestration& one,
                                         const FetchOrchestration& other) {
     return one.filter.has_value() == other.filter.has_value() &&
-           (!one.filter || one.filter->supported == other.filter->supported);
+           (!one.filter || one.filter->supported == other.filter->supported) &&
+           one.one_suspect == other.one_suspect &&
+           (one.code == other.code ||
+            (one.code && other.code && one.code->versions == other.code->versions &&
+             one.code->cancelled_for == other.code->cancelled_for));
 }
 [[nodiscard]] inline bool seek_the_same(const FetchWork& one, const FetchWork& other) {
     return one.tags == other.tags && one.session.has_value() == other.session.has_value() &&
            (!one.session || (one.session->owner_id == other.session->owner_id &&
-                             one.session->claim_new == other.session->claim_new));
+                             one.session->claim_new == other.session->claim_new)) &&
+           one.one_suspect == other.one_suspect &&
+           (one.code == other.code || (one.code && other.code && *one.code == *other.code));
 }
 
 struct Transaction;
@@ -114,11 +130,13 @@ struct FreshTurn {
     InstanceRow& row; // of an instance that has nothing else to do, not saved yet
     const ledger::NewMessage& message;
     bool unseen = false; // who gets it has not looked: something older may be ready
+    std::optional<Result<WorkItem>> item{}; // the message, once somebody has decoded it
 };
 struct FreshWork {
     std::int64_t seq;
     const ledger::NewWork& work; // in no session
-    std::string token{};         // by whoever took it
+    const WorkNeeds& needs;
+    std::string token{}; // by whoever took it
     SteadyInstant until{};
     bool unseen = false; // likewise
 };
@@ -141,6 +159,7 @@ struct Transaction {
     Random& random;
     Backlogs& backlogs;
     Arrivals& arrivals;
+    Suspects& suspects;
     Takers* takers = nullptr; // nullptr: what is made may still be undone alone
     std::int64_t life = 0;    // of this provider, see lives.hpp
     Duration unstarted_message_ttl{};

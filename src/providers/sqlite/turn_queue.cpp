@@ -10,9 +10,14 @@ namespace durable::sqlite {
 
 namespace {
 
-bool starts_instance(std::int64_t kind) {
-    return kind == ledger::kind_of<work::StartOrchestration> ||
-           kind == ledger::kind_of<work::ContinueAsNew>;
+// What the visible messages are while their instance stands aside.
+MessageState aside_state(bool exists) {
+    return exists ? MessageState::pending : MessageState::aside;
+}
+
+// Another message of these kinds may change what a turn needs, or end that it is hidden.
+bool changes_needs(std::int64_t kind) {
+    return starts_instance(kind) || cancels_instance(kind);
 }
 
 void set_state(Transaction& tx,
@@ -28,24 +33,42 @@ void set_state(Transaction& tx,
         state);
 }
 
+void announce_turn(Transaction& tx, InstanceRow& row, const SoleMessage* sole) {
+    tx.news.turns.push_back({.needs = determine_needs(tx.db, row, sole), .cancelled_at = {}});
+    tx.news.turns.back().cancelled_at = row.cancelled_at;
+}
+
 // A message that has just become visible, in state `visible`.
-void show(Transaction& tx, InstanceRow& row, std::int64_t seq, std::int64_t kind) {
+void show(Transaction& tx, InstanceRow& row, std::int64_t seq, const SoleMessage& message) {
     row.head_seq = std::min(row.head_seq.value_or(seq), seq);
+    const auto refile = [&] {
+        leave(tx, row);
+        row.hidden_until = {};
+        file(tx, row, false, false);
+    };
     switch (row.place) {
     case Place::leased:
+        break;
     case Place::hidden:
+        if (cancels_instance(message.kind)) { // gets through
+            refile();
+        }
+        break;
     case Place::ready:
+        if (changes_needs(message.kind) ||
+            message.attempts >= static_cast<std::int64_t>(suspect_after)) {
+            announce_turn(tx, row, nullptr);
+        }
         break;
     case Place::idle:
-        file(tx, row, false, false);
+        file(tx, row, false, false, &message);
         break;
-    case Place::parked:
-        if (starts_instance(kind)) {
-            leave(tx, row);
-            file(tx, row, false, false);
+    case Place::aside:
+        if (starts_instance(message.kind)) {
+            refile();
         } else {
-            set_state(tx, row, seq, MessageState::visible, MessageState::parked);
-            tx.outlook.parked_wall = Due::unknown;
+            set_state(tx, row, seq, MessageState::visible, aside_state(row.exists()));
+            tx.outlook.aside_wall = Due::unknown;
         }
         break;
     }
@@ -61,12 +84,35 @@ bool has_visible_start(Transaction& tx, const InstanceRow& row) {
         .has_value();
 }
 
-bool can_start(Transaction& tx, const InstanceRow& row) {
-    return row.exists() || has_visible_start(tx, row) ||
+// P15: the messages of a pending instance wait for the start that made it, the first in its queue.
+bool own_start_is_visible(Transaction& tx, const InstanceRow& row) {
+    const auto first = [&](MessageState state) {
+        return find_integer(tx.db,
+                            "SELECT min(seq) FROM messages"
+                            " WHERE instance = ?1 AND state = ?2 AND kind = ?3",
+                            row.id,
+                            state,
+                            ledger::kind_of<work::StartOrchestration>);
+    };
+    const auto visible = first(MessageState::visible);
+    const auto delayed = visible ? first(MessageState::delayed) : std::nullopt;
+    return visible && (!delayed || *visible < *delayed);
+}
+
+bool can_start(Transaction& tx, const InstanceRow& row, const SoleMessage* sole) {
+    if (row.exists()) {
+        return !row.pending() || (sole != nullptr && sole->own_start) ||
+               own_start_is_visible(tx, row);
+    }
+    return (sole != nullptr ? starts_instance(sole->kind) : has_visible_start(tx, row)) ||
            (row.past && stored_start(tx.db, row.id).has_value());
 }
 
-Place place_of(Transaction& tx, const InstanceRow& row, bool live_lease, bool hidden) {
+Place place_of(Transaction& tx,
+               const InstanceRow& row,
+               bool live_lease,
+               bool hidden,
+               const SoleMessage* sole) {
     if (live_lease) {
         return Place::leased;
     }
@@ -76,7 +122,7 @@ Place place_of(Transaction& tx, const InstanceRow& row, bool live_lease, bool hi
     if (!row.head_seq) {
         return Place::idle;
     }
-    return can_start(tx, row) ? Place::ready : Place::parked;
+    return can_start(tx, row, sole) ? Place::ready : Place::aside;
 }
 
 // Into the table. What that means for its instance is for the caller.
@@ -85,11 +131,12 @@ struct Inserted {
     MessageState state;
 };
 
-// `lease`: of the turn that was taken before its message is stored.
+// `aside`: what messages are that wait with an instance that stands aside. `lease`: of the turn
+// that was taken before its message is stored.
 Inserted insert_message(Transaction& tx,
                         const ledger::NewMessage& message,
                         std::int64_t instance,
-                        bool instance_is_parked,
+                        std::optional<MessageState> aside,
                         std::optional<std::int64_t> lease = {}) {
     const auto seq = static_cast<std::int64_t>(tx.counters.next_seq++);
     const auto visible_at = std::max(message.visible_at, tx.now.wall);
@@ -97,9 +144,9 @@ Inserted insert_message(Transaction& tx,
     auto state = visible_at == tx.now.wall ? MessageState::visible : MessageState::delayed;
     if (state == MessageState::delayed) {
         tx.note_turn_due(visible_at);
-    } else if (instance_is_parked && !starts_instance(message.kind)) { // behind those that wait
-        state = MessageState::parked;
-        tx.outlook.parked_wall = Due::unknown;
+    } else if (aside && !starts_instance(message.kind)) { // behind those that wait
+        state = *aside;
+        tx.outlook.aside_wall = Due::unknown;
     }
     run(tx.db,
         "INSERT INTO messages (seq, instance, state, visible_at, kind, execution_id, timer_id,"
@@ -120,30 +167,38 @@ Inserted insert_message(Transaction& tx,
 }
 
 // To somebody who waits for a turn, if the instance has nothing to do but this and can.
-bool take_at_once(Transaction& tx, const ledger::NewMessage& message, InstanceRow& row) {
+bool take_at_once(Transaction& tx,
+                  const ledger::NewMessage& message,
+                  InstanceRow& row,
+                  bool own_start) {
+    const auto able =
+        row.exists() ? !row.pending() || own_start : starts_instance(message.kind) && !row.past;
     if (tx.takers == nullptr || !tx.news.turns.empty() || row.place != Place::idle ||
-        message.visible_at > tx.now.wall ||
-        !(row.exists() || (starts_instance(message.kind) && !row.past))) {
+        message.visible_at > tx.now.wall || !able) {
         return false;
     }
     FreshTurn fresh{.row = row, .message = message};
     if (!tx.takers->take(tx, fresh)) {
         return false;
     }
-    row.head_seq = insert_message(tx, message, row.id, false, row.lease).seq;
+    row.head_seq = insert_message(tx, message, row.id, std::nullopt, row.lease).seq;
     return true;
+}
+
+std::optional<MessageState> aside_state(const InstanceRow& row) {
+    return row.place == Place::aside ? std::optional{aside_state(row.exists())} : std::nullopt;
 }
 
 } // namespace
 
 void add_message(Transaction& tx, const ledger::NewMessage& message) {
-    if (const auto* backlog = tx.backlogs.find(message.instance);
-        backlog != nullptr && !(backlog->parked && starts_instance(message.kind))) {
-        if (!backlog->parked && Arrivals::suits(message, tx.now.wall)) {
+    if (const auto* backlog =
+            changes_needs(message.kind) ? nullptr : tx.backlogs.find(message.instance)) {
+        if (!backlog->aside && Arrivals::suits(message, tx.now.wall)) {
             const auto seq = static_cast<std::int64_t>(tx.counters.next_seq++);
             tx.arrivals.put_down(tx.db, seq, backlog->instance, message, tx.now.wall);
         } else {
-            (void)insert_message(tx, message, backlog->instance, backlog->parked);
+            (void)insert_message(tx, message, backlog->instance, backlog->aside);
         }
         return;
     }
@@ -157,43 +212,60 @@ void add_message(Transaction& tx, const ledger::NewMessage& message) {
     const auto place = known->place;
     const auto head_seq = known->head_seq;
     add_message(tx, message, *known);
-    if (known->place != place || known->head_seq != head_seq) {
+    if (known->place != place || known->head_seq != head_seq ||
+        known->needs != known->stored_needs || known->cancelled_at != known->stored_cancelled_at) {
         save_place(tx.db, *known);
     } else if (head_seq) {
-        tx.backlogs.remember(known->instance_id,
-                             {.instance = known->id, .parked = known->place == Place::parked});
+        const auto aside = aside_state(*known);
+        tx.backlogs.remember(known->instance_id, {.instance = known->id, .aside = aside});
     }
 }
 
-void add_message(Transaction& tx, const ledger::NewMessage& message, InstanceRow& held) {
-    if (take_at_once(tx, message, held)) {
+void add_message(Transaction& tx,
+                 const ledger::NewMessage& message,
+                 InstanceRow& held,
+                 bool own_start) {
+    if (take_at_once(tx, message, held, own_start)) {
         return;
     }
-    const auto [seq, state] = insert_message(tx, message, held.id, held.place == Place::parked);
-    if (state == MessageState::parked) {
+    const auto [seq, state] = insert_message(tx, message, held.id, aside_state(held));
+    if (state == MessageState::visible) {
+        show(tx,
+             held,
+             seq,
+             {.kind = message.kind,
+              .visible_at = tx.now.wall,
+              .text = message.text,
+              .own_start = own_start});
+    } else if (state != MessageState::delayed) {
         held.head_seq = std::min(held.head_seq.value_or(seq), seq);
-    } else if (state == MessageState::visible) {
-        show(tx, held, seq, message.kind);
     }
 }
 
 void leave(Transaction& tx, InstanceRow& row) {
-    if (row.place == Place::parked) {
-        run(tx.db, "UPDATE messages SET state = 1 WHERE instance = ?1 AND state = 2", row.id);
+    if (row.place == Place::aside) {
+        run(tx.db,
+            "UPDATE messages SET state = 1 WHERE instance = ?1 AND state = ?2",
+            row.id,
+            aside_state(row.exists()));
     }
     row.place = Place::leased; // by whoever makes the change
 }
 
-void file(Transaction& tx, InstanceRow& row, bool live_lease, bool hidden) {
-    row.place = place_of(tx, row, live_lease, hidden);
+void file(
+    Transaction& tx, InstanceRow& row, bool live_lease, bool hidden, const SoleMessage* sole) {
+    row.place = place_of(tx, row, live_lease, hidden, sole);
     switch (row.place) {
     case Place::ready:
-        tx.news.turns.push_back(row.exists() ? row.pinned_version() : std::nullopt);
+        announce_turn(tx, row, sole);
         break;
-    case Place::parked:
+    case Place::aside:
         tx.arrivals.sort(tx.db, row.id);
-        run(tx.db, "UPDATE messages SET state = 2 WHERE instance = ?1 AND state = 1", row.id);
-        tx.outlook.parked_wall = Due::unknown;
+        run(tx.db,
+            "UPDATE messages SET state = ?2 WHERE instance = ?1 AND state = 1",
+            row.id,
+            aside_state(row.exists()));
+        tx.outlook.aside_wall = Due::unknown;
         break;
     case Place::hidden:
         tx.note_turn_due(row.hidden_until);
@@ -208,12 +280,11 @@ void file(Transaction& tx, InstanceRow& row, bool live_lease, bool hidden) {
 
 void refresh_head(Transaction& tx, InstanceRow& row) {
     tx.arrivals.sort(tx.db, row.id);
-    row.head_seq = find_integer(
-        tx.db, "SELECT min(seq) FROM messages WHERE instance = ?1 AND state = 1", row.id);
-    if (row.place == Place::parked) {
-        row.head_seq = find_integer(
-            tx.db, "SELECT min(seq) FROM messages WHERE instance = ?1 AND state = 2", row.id);
-    }
+    row.head_seq =
+        find_integer(tx.db,
+                     "SELECT min(seq) FROM messages WHERE instance = ?1 AND state = ?2",
+                     row.id,
+                     row.place == Place::aside ? aside_state(row.exists()) : MessageState::visible);
 }
 
 // ---- Time
@@ -223,24 +294,29 @@ namespace {
 struct DueMessage {
     std::int64_t seq;
     std::int64_t instance;
-    std::int64_t kind;
+    SoleMessage message;
 };
 
 void show_due_messages(Transaction& tx) {
     std::vector<DueMessage> due;
     {
         Query rows{tx.db,
-                   "SELECT seq, instance, kind FROM messages"
+                   "SELECT seq, instance, kind, attempts, visible_at FROM messages"
                    " WHERE state = 0 AND visible_at <= ?1 ORDER BY visible_at",
                    tx.now.wall};
         while (rows.step()) {
-            due.push_back({rows.integer(0), rows.integer(1), rows.integer(2)});
+            due.push_back({rows.integer(0),
+                           rows.integer(1),
+                           {.kind = rows.integer(2),
+                            .attempts = rows.integer(3),
+                            .visible_at = rows.instant(4),
+                            .text = {}}});
         }
     }
-    for (const auto& message : due) {
-        if (auto row = find_instance(tx.db, message.instance)) {
-            set_state(tx, *row, message.seq, MessageState::delayed, MessageState::visible);
-            show(tx, *row, message.seq, message.kind);
+    for (const auto& [seq, instance, message] : due) {
+        if (auto row = find_instance(tx.db, instance)) {
+            set_state(tx, *row, seq, MessageState::delayed, MessageState::visible);
+            show(tx, *row, seq, message);
             save_place(tx.db, *row);
         }
     }
@@ -294,41 +370,6 @@ void advance_turns(Transaction& tx) {
                          tx.now.steady}));
         lower(due.steady, find_integer(tx.db, "SELECT min(until) FROM instances WHERE place = 3"));
     }
-}
-
-// ---- Choice
-
-std::optional<InstanceRow> first_ready(Transaction& tx,
-                                       const std::optional<CapabilityFilter>& filter) {
-    std::optional<std::int64_t> best;
-    std::int64_t best_seq = 0;
-    std::string pinned;
-    const auto consider = [&](Query&& row) {
-        if (!row.step()) {
-            return false;
-        }
-        pinned = row.text(0);
-        const auto version = Version::parse(pinned);
-        const auto suits = !filter || !version || filter->matches(*version);
-        if (suits && (!best || row.integer(1) < best_seq)) {
-            best = row.integer(2);
-            best_seq = row.integer(1);
-        }
-        return true;
-    };
-    // Few versions are in use at a time: hop from one to the next.
-    auto found = consider(Query{tx.db,
-                                "SELECT pinned, head_seq, id FROM instances"
-                                " WHERE place = 1 AND pinned >= ''"
-                                " ORDER BY pinned, head_seq LIMIT 1"});
-    while (found) {
-        const auto last = pinned;
-        found = consider(Query{tx.db,
-                               "SELECT pinned, head_seq, id FROM instances"
-                               " WHERE place = 1 AND pinned > ?1 ORDER BY pinned, head_seq LIMIT 1",
-                               last});
-    }
-    return best ? find_instance(tx.db, *best) : std::nullopt;
 }
 
 } // namespace durable::sqlite

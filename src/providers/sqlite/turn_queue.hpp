@@ -6,25 +6,36 @@
 
 #pragma once
 
-#include "providers/sqlite/rows.hpp"
+#include "providers/sqlite/turn_needs.hpp"
 
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <string_view>
 
 namespace durable::sqlite {
 
-// Stored; `parked` belongs to the visible messages of a parked instance.
-enum class MessageState : std::uint8_t { delayed = 0, visible = 1, parked = 2 };
-
 // Queues a message, visible from message.visible_at on and not before now; its seq is assigned
-// here. The second form changes a row that the caller has and will save.
+// here. The second form changes a row that the caller has and will save. `own_start`: the message
+// is what the instance was started with, the only one that is visible.
 void add_message(Transaction& tx, const ledger::NewMessage& message);
-void add_message(Transaction& tx, const ledger::NewMessage& message, InstanceRow& held);
+void add_message(Transaction& tx,
+                 const ledger::NewMessage& message,
+                 InstanceRow& held,
+                 bool own_start = false);
+
+// P15: makes the instance, with the start as its first message.
+//   already_exists
+[[nodiscard]] Result<> start_instance(Transaction& tx,
+                                      const work::StartOrchestration& start,
+                                      const ledger::NewMessage& message);
 
 // Off the indexes, and back by what the instance can do now. `hidden`: until row.hidden_until.
 void leave(Transaction& tx, InstanceRow& row);
-void file(Transaction& tx, InstanceRow& row, bool live_lease, bool hidden);
+void file(Transaction& tx,
+          InstanceRow& row,
+          bool live_lease,
+          bool hidden,
+          const SoleMessage* sole = nullptr);
 
 // Finds the oldest visible message anew.
 void refresh_head(Transaction& tx, InstanceRow& row);
@@ -32,7 +43,7 @@ void refresh_head(Transaction& tx, InstanceRow& row);
 // Files everything that became due or expired.
 void advance_turns(Transaction& tx);
 
-// Takes out parked messages that have waited too long, and counts them.
+// Takes out messages aside that have waited too long, and counts them.
 void expire_messages(Transaction& tx);
 // Takes one message out of the way (P10).
 void quarantine_message(Transaction& tx,
@@ -41,8 +52,8 @@ void quarantine_message(Transaction& tx,
                         std::string_view text,
                         std::string_view reason);
 
-// The instance with the oldest visible message that the filter accepts.
+// The instance with the oldest visible message that the request may take.
 [[nodiscard]] std::optional<InstanceRow> first_ready(Transaction& tx,
-                                                     const std::optional<CapabilityFilter>& filter);
+                                                     const FetchOrchestration& request);
 
 } // namespace durable::sqlite

@@ -34,6 +34,7 @@ void identify(Transaction& tx, TurnOffer& offer, const InstanceRow& row) {
         item.orchestration_name = *row.name;
         item.version = *row.version;
         item.execution_id = row.execution_id;
+        offer.has_history = !row.past; // there is none
         return;
     }
     item.execution_id = 1;
@@ -95,19 +96,6 @@ void attach_newest(Connection& db, TurnOffer& offer, const CachedHistoryLookup& 
     offer.has_history = true;
 }
 
-// Why an item does not belong into the instance's queue; empty: it does.
-std::string damage_of(const Result<WorkItem>& item, const std::string& instance) {
-    if (!item) {
-        return item.error().message;
-    }
-    if (std::holds_alternative<work::ActivityExecute>(*item)) {
-        return "ActivityExecute belongs into the worker queue, not the orchestrator queue";
-    }
-    return target_instance(*item) == instance ? ""
-                                              : "a message for \"" + target_instance(*item) +
-                                                    "\" in the queue of \"" + instance + "\"";
-}
-
 struct Visible {
     ledger::Arrival arrival;
     WorkItem item;
@@ -122,7 +110,7 @@ bool take_messages(Transaction& tx, InstanceRow& row, OrchestrationItem& item) {
     tx.arrivals.sort(tx.db, row.id);
     {
         Query rows{tx.db,
-                   "SELECT seq, attempts, item, visible_at FROM messages"
+                   "SELECT seq, attempts, item, coalesce(arrived_at, visible_at) FROM messages"
                    " WHERE instance = ?1 AND state = 1 ORDER BY seq",
                    row.id};
         while (rows.step()) {
@@ -179,7 +167,7 @@ namespace {
 void lease_turn(Transaction& tx, InstanceRow& row, const FetchOrchestration& request) {
     row.token = new_token('t', row.id, tx.life, tx.random);
     row.lease = static_cast<std::int64_t>(tx.counters.next_lease++);
-    row.until = add_saturating(tx.now.steady, request.lock_timeout);
+    row.until = tx.now.steady_after(request.lock_timeout);
     leave(tx, row);
     file(tx, row, true, false);
 }
@@ -191,7 +179,7 @@ namespace {
 bool has_older(Transaction& tx, const FetchOrchestration& request) {
     auto& known = tx.older_turns;
     if (!known || !seek_the_same(*known->first, request)) {
-        known = {&request, first_ready(tx, request.filter).has_value()};
+        known = {&request, first_ready(tx, request).has_value()};
     }
     return known->second;
 }
@@ -204,12 +192,14 @@ take_fresh_turn(Transaction& tx, const FetchOrchestration& request, FreshTurn& f
         return std::nullopt;
     }
     auto& row = fresh.row;
-    auto decoded = decode_work_item(fresh.message.text);
-    if (!damage_of(decoded, row.instance_id).empty()) {
+    if (!fresh.item) {
+        fresh.item = decode_work_item(fresh.message.text);
+    }
+    if (!damage_of(*fresh.item, row.instance_id).empty()) {
         return std::nullopt;
     }
     TurnOffer offer{.item = {}, .instance = row.id};
-    offer.item.messages.push_back(*std::move(decoded));
+    offer.item.messages.push_back(**std::move(fresh.item));
     offer.item.attempt_count = 1;
     identify(tx, offer, row);
     if (!offer.has_history) {
@@ -222,7 +212,7 @@ take_fresh_turn(Transaction& tx, const FetchOrchestration& request, FreshTurn& f
 
 std::optional<TurnOffer> fetch_turn(Transaction& tx, const FetchOrchestration& request) {
     expire_messages(tx);
-    while (auto row = first_ready(tx, request.filter)) {
+    while (auto row = first_ready(tx, request)) {
         TurnOffer offer{.item = {}, .instance = row->id};
         if (!take_messages(tx, *row, offer.item)) {
             continue;
@@ -239,6 +229,9 @@ std::optional<TurnOffer> fetch_turn(Transaction& tx, const FetchOrchestration& r
             row->lease);
         save_place(tx.db, *row);
         offer.item.lock_token = *row->token;
+        if (request.one_suspect && offer.item.attempt_count > suspect_after) { // P16
+            tx.suspects.hold(*row->token);
+        }
         return offer;
     }
     return std::nullopt;
@@ -281,31 +274,75 @@ OrchestrationItem unpack(TurnOffer offer) {
     return std::move(item);
 }
 
-Result<> abandon_turn(Transaction& tx,
-                      const std::string& lock_token,
-                      std::optional<Duration> delay,
-                      bool ignore_attempt) {
-    DURABLE_TRY_ASSIGN(auto row, any_turn_lease(tx, lock_token));
-    if (ignore_attempt) {
+namespace {
+
+// The messages of the lease; newcomers stay. They come later, and in the order of a turn stand
+// where they did: by the time that they first became visible.
+void delay_messages(Transaction& tx, InstanceRow& row, Instant until) {
+    run(tx.db,
+        "UPDATE messages SET state = 0, arrived_at = coalesce(arrived_at, visible_at),"
+        " visible_at = ?3 WHERE instance = ?1 AND state = 1 AND lease = ?2",
+        row.id,
+        row.lease,
+        until);
+    tx.note_turn_due(until);
+    refresh_head(tx, row);
+}
+
+// A cancellation that the turn was not given must not wait.
+bool has_new_cancellation(Transaction& tx, const InstanceRow& row) {
+    return find_integer(tx.db,
+                        "SELECT 1 FROM messages WHERE instance = ?1 AND state = 1 AND kind = ?2"
+                        " AND lease IS NOT ?3 LIMIT 1",
+                        row.id,
+                        ledger::kind_of<work::CancelInstance>,
+                        row.lease)
+        .has_value();
+}
+
+void note_reason(Transaction& tx, InstanceRow& row, const std::optional<std::string>& reason) {
+    if (!reason || !row.exists() || (row.parked && row.parked->reason == *reason)) {
+        return;
+    }
+    row.parked = Parked{.reason = *reason, .since = tx.now.wall};
+    row.revision = ++tx.counters.revision;
+    save_parked(tx.db, row);
+    tx.news.instances.push_back({.id = row.instance_id, .ended = false, .state = {}});
+}
+
+} // namespace
+
+Result<> abandon_turn(Transaction& tx, const AbandonTurn& abandon) {
+    DURABLE_TRY_ASSIGN(auto row, any_turn_lease(tx, abandon.lock_token));
+    if (abandon.parked) {
+        DURABLE_TRY(ledger::check_text(*abandon.parked, "the reason"));
+    }
+    leave(tx, row);
+    if (abandon.ignore_attempt) {
         run(tx.db,
             "UPDATE messages SET attempts = attempts - 1"
-            " WHERE instance = ?1 AND state IN (1, 2) AND lease = ?2 AND attempts > 0",
+            " WHERE instance = ?1 AND state = 1 AND lease = ?2 AND attempts > 0",
             row.id,
             row.lease);
     }
-    leave(tx, row);
     row.token.reset();
-    const auto hide = delay && *delay > Duration::zero();
-    row.hidden_until = hide ? add_saturating(tx.now.wall, *delay) : Instant{};
+    const auto delayed = abandon.delay && *abandon.delay > Duration::zero();
+    const auto until = tx.now.wall_after(abandon.delay.value_or(Duration::zero()));
+    const auto hide = delayed && abandon.whole_instance && !has_new_cancellation(tx, row);
+    if (delayed && !abandon.whole_instance) {
+        delay_messages(tx, row, until);
+    }
+    row.hidden_until = hide ? until : Instant{};
     file(tx, row, false, hide);
     save_place(tx.db, row);
+    note_reason(tx, row, abandon.parked);
     drop_if_unused(tx, row);
     return {};
 }
 
 Result<> renew_turn(Transaction& tx, const std::string& lock_token, Duration extend_for) {
     DURABLE_TRY_ASSIGN(auto row, live_turn_lease(tx, lock_token));
-    row.until = add_saturating(tx.now.steady, extend_for);
+    row.until = tx.now.steady_after(extend_for);
     file(tx, row, true, false);
     save_place(tx.db, row);
     return {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "providers/sqlite/turn_queue.hpp"
+#include "providers/sqlite/work_queue.hpp"
 
 #include <durable/provider.hpp>
 
@@ -42,17 +43,14 @@ void attach_history(Connection& db, TurnOffer& offer, const CachedHistoryLookup&
 // A commit, encoded. Made outside the transaction, for the time it takes.
 struct PreparedCommit {
     std::vector<ledger::NewEvent> events;
-    std::vector<ledger::NewWork> work;
+    std::vector<QueuedWork> work;
     std::vector<ledger::NewMessage> messages;
 };
 [[nodiscard]] Result<PreparedCommit> prepare(const TurnCommit& commit);
 
 [[nodiscard]] Result<>
 commit_turn(Transaction& tx, const TurnCommit& commit, const Result<PreparedCommit>& prepared);
-[[nodiscard]] Result<> abandon_turn(Transaction& tx,
-                                    const std::string& lock_token,
-                                    std::optional<Duration> delay,
-                                    bool ignore_attempt);
+[[nodiscard]] Result<> abandon_turn(Transaction& tx, const AbandonTurn& abandon);
 [[nodiscard]] Result<>
 renew_turn(Transaction& tx, const std::string& lock_token, Duration extend_for);
 

@@ -1,6 +1,6 @@
 #include "providers/sqlite/waiting.hpp"
 
-#include "providers/sqlite/rows.hpp"
+#include "providers/sqlite/turn_needs.hpp"
 
 #include <limits>
 
@@ -8,12 +8,12 @@ namespace durable::sqlite {
 
 namespace {
 
-bool serves(const FetchOrchestration& request, const std::optional<Version>& pinned) {
-    return !request.filter || !pinned || request.filter->matches(*pinned);
+bool serves(const FetchOrchestration& request, const News::Turn& news, Instant now) {
+    return serves(request, news.needs, news.cancelled_at, now);
 }
 
 bool serves(const FetchWork& request, const News::Work& news) {
-    if (!request.tags.matches(news.tag)) {
+    if (!request.tags.matches(news.needs.tag) || !has_code(request, news.needs)) {
         return false;
     }
     if (!news.in_session) {
@@ -23,6 +23,19 @@ bool serves(const FetchWork& request, const News::Work& news) {
         return false;
     }
     return news.owner ? *news.owner == request.session->owner_id : request.session->claim_new;
+}
+
+// For so many pieces of work. Who is called for a suspect may have to pass it over (P16), so one
+// who need not is called as well.
+template <class Seekers, class Suits>
+void call(Seekers& seekers, std::size_t pieces, bool suspect, Bells& to_wake, Suits&& suits) {
+    if (suspect) {
+        (void)seekers.call(
+            pieces,
+            [&](const auto& request) { return !request.one_suspect && suits(request); },
+            to_wake);
+    }
+    (void)seekers.call(pieces, suits, to_wake);
 }
 
 void wake(const Bells& bells) {
@@ -100,17 +113,21 @@ bool Waiting::hand_over(Suits&& suits, Giving&& give) {
 }
 
 bool Waiting::take(Transaction& tx, FreshTurn& fresh) {
-    const auto pinned = fresh.row.exists() ? fresh.row.pinned_version() : std::nullopt;
-    return hand_over<FetchOrchestration>(
-        [&](const FetchOrchestration& request) { return serves(request, pinned); },
-        [&](auto& seeker) {
-            fresh.unseen = seeker.seeking != Seeking::claimed;
-            return seeker.take_fresh(tx, fresh);
-        });
+    std::optional<News::Turn> news; // made when somebody is there who may want it
+    const auto suits = [&](const FetchOrchestration& request) {
+        if (!news) {
+            news = {.needs = needs_of(fresh), .cancelled_at = tx.now.wall};
+        }
+        return serves(request, *news, tx.now.wall);
+    };
+    return hand_over<FetchOrchestration>(suits, [&](auto& seeker) {
+        fresh.unseen = seeker.seeking != Seeking::claimed;
+        return seeker.take_fresh(tx, fresh);
+    });
 }
 
 bool Waiting::take(Transaction& tx, FreshWork& fresh) {
-    const News::Work news{.tag = fresh.work.tag};
+    const News::Work news{.needs = fresh.needs};
     return hand_over<FetchWork>([&](const FetchWork& request) { return serves(request, news); },
                                 [&](auto& seeker) {
                                     fresh.unseen = seeker.seeking != Seeking::claimed;
@@ -124,10 +141,11 @@ void Waiting::before_commit(Transaction& tx) {
     // what it was chosen for: that is still there if another one may not take what is left instead.
     auto turns = std::exchange(tx.news.turns, {});
     const auto all_turns = are_alike<FetchOrchestration>() ? decltype(turns){} : turns;
-    while (!turns.empty() &&
-           hand_over<FetchOrchestration>(
-               [&](const FetchOrchestration& request) { return serves(request, turns.back()); },
-               take)) {
+    while (!turns.empty() && hand_over<FetchOrchestration>(
+                                 [&](const FetchOrchestration& request) {
+                                     return serves(request, turns.back(), tx.now.wall);
+                                 },
+                                 take)) {
         turns.pop_back();
     }
     const auto& left_turns = all_turns.empty() ? turns : all_turns;
@@ -154,13 +172,23 @@ void Waiting::committed(const News& news) {
             to_wake.push_back(seeker->parker->bell());
         }
         handed_.clear();
-        for (const auto& pinned : news.turns) {
-            (void)turns_.call(
-                1, [&](const auto& request) { return serves(request, pinned); }, to_wake);
+        const auto now = clock_->now();
+        for (const auto& turn : news.turns) {
+            cancellations_ = cancellations_ || turn.needs.cancelled;
+            call(turns_, 1, turn.needs.suspect, to_wake, [&](const auto& request) {
+                return serves(request, turn, now);
+            });
         }
         for (const auto& work : news.work) {
-            (void)work_.call(
-                work.items, [&](const auto& request) { return serves(request, work); }, to_wake);
+            call(work_, work.items, work.needs.suspect, to_wake, [&](const auto& request) {
+                return serves(request, work);
+            });
+        }
+        if (news.suspects) {
+            const auto wants_one = [](const auto& request) { return request.one_suspect; };
+            constexpr auto all = std::numeric_limits<std::size_t>::max();
+            (void)turns_.call(all, wants_one, to_wake);
+            (void)work_.call(all, wants_one, to_wake);
         }
         for (const auto& changed : news.instances) {
             const auto [first, last] = watchers_.equal_range(changed.id);

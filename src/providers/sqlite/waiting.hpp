@@ -109,6 +109,18 @@ class Waiting final : public Writer::Companion {
         const MutexLock lock{mutex_};
         seekers<Request>().note_due(due);
     }
+    // P14: time alone makes an instance, cancelled long ago, one that the request may take.
+    [[nodiscard]] bool waits_for_cancellations(const FetchOrchestration& request) const
+        DURABLE_REQUIRES(mutex_) {
+        return cancellations_ && request.code && request.code->cancelled_for;
+    }
+    [[nodiscard]] static bool waits_for_cancellations(const FetchWork&) { return false; }
+    void note_cancellations(const FetchOrchestration&, const Transaction& tx)
+        DURABLE_EXCLUDES(mutex_) {
+        const MutexLock lock{mutex_};
+        cancellations_ = tx.outlook.cancellations;
+    }
+    static void note_cancellations(const FetchWork&, const Transaction&) {}
     template <class Request>
     [[nodiscard]] bool are_alike() DURABLE_EXCLUDES(mutex_) {
         const MutexLock lock{mutex_};
@@ -158,7 +170,9 @@ class Waiting final : public Writer::Companion {
     std::vector<SeekerState*> handed_ DURABLE_GUARDED_BY(mutex_); // by the transaction under way
     std::size_t asleep_ DURABLE_GUARDED_BY(mutex_) = 0;
     std::uint64_t jumps_ DURABLE_GUARDED_BY(mutex_) = 0; // of the clock, by hand
-    std::shared_ptr<void> on_jump_;                      // last: destroyed first
+    // Whether a cancelled instance may be ready: in time, those without its code may take it (P14).
+    bool cancellations_ DURABLE_GUARDED_BY(mutex_) = false;
+    std::shared_ptr<void> on_jump_; // last: destroyed first
 };
 
 template <class Offer, class Request, class Applying, class Taking, class TakingFresh>
@@ -190,6 +204,7 @@ Waiting::seek(const Request& request, Applying&& apply, Taking&& take, TakingFre
                 stand_down(self, !handed);
                 seen.offer = handed ? std::exchange(handed, std::nullopt) : take(tx);
                 seen.due = due<Request>(tx).wait(tx.now);
+                note_cancellations(request, tx);
                 return {};
             }));
         return seen;
@@ -238,7 +253,8 @@ bool Waiting::enter(Seeker<Request>& self) {
     {
         const MutexLock lock{mutex_};
         first = nobody();
-        looks = !seekers<Request>().in_vain(*self.request, clock_->steady());
+        looks = waits_for_cancellations(*self.request) ||
+                !seekers<Request>().in_vain(*self.request, clock_->steady());
         seekers<Request>().add(self);
     }
     note_arrival(first);

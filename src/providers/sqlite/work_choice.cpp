@@ -9,98 +9,91 @@ namespace durable::sqlite {
 
 namespace {
 
-// The lowest of what it is shown.
-class Lowest {
+// The oldest of what it is shown and the request may take.
+class WorkChoice {
  public:
-    void consider(std::optional<std::int64_t> seq) {
-        if (seq && (!seq_ || *seq < *seq_)) {
-            seq_ = seq;
+    WorkChoice(Transaction& tx, const FetchWork& request) : tx_{tx}, request_{request} {}
+
+    void consider(std::int64_t seq, const WorkNeeds& needs) {
+        if ((!best_ || seq < *best_) && has_code(request_, needs) &&
+            (!needs.suspect || may_take_suspects())) {
+            best_ = seq;
         }
     }
-    [[nodiscard]] std::optional<std::int64_t> seq() const { return seq_; }
+    [[nodiscard]] std::optional<std::int64_t> best() const { return best_; }
 
  private:
-    std::optional<std::int64_t> seq_;
+    bool may_take_suspects() { // P16
+        if (!request_.one_suspect) {
+            return true;
+        }
+        if (!suspects_) {
+            suspects_ = !tx_.suspects.held_until(tx_.db, tx_.now.steady);
+        }
+        return *suspects_;
+    }
+
+    Transaction& tx_;
+    const FetchWork& request_;
+    std::optional<std::int64_t> best_;
+    std::optional<bool> suspects_; // whether it may take one
 };
 
-// Shows the head of every tag that the filter lists, or of every tag there is.
-template <class HeadOf, class HeadAfter>
-void consider_tags(const TagFilter& tags, HeadOf&& head_of, HeadAfter&& head_after) {
+// Shows the head of each of the needs in the ranges of the tags that the filter lists, or of all
+// there are. `sql` finds the first behind ?1 and before ?2: few different needs are in use at a
+// time, and it hops from one to the next.
+void consider_heads(Transaction& tx, const TagFilter& tags, const char* sql, WorkChoice& choice) {
+    const auto consider = [&](TextRange range) {
+        for (std::string found;; range.after.swap(found)) {
+            Query row{tx.db, sql, range.after, range.before};
+            if (!row.step()) {
+                return;
+            }
+            found = row.text(0);
+            choice.consider(row.integer(1), WorkNeeds::parse(found));
+        }
+    };
+    if (tags.mode() == TagFilter::Mode::any) {
+        return consider(all_work());
+    }
     if (tags.matches(std::nullopt)) {
-        head_of(std::optional<std::string>{});
+        consider(work_with_tag(std::nullopt));
     }
     for (const auto& tag : tags.listed()) {
-        head_of(std::optional{tag});
-    }
-    if (tags.mode() == TagFilter::Mode::any) {
-        for (auto tag = head_after(std::optional<std::string>{}); tag;) {
-            tag = head_after(tag);
-        }
+        consider(work_with_tag(tag));
     }
 }
 
-void consider_open(Transaction& tx, const TagFilter& tags, Lowest& lowest) {
-    consider_tags(
-        tags,
-        [&](const std::optional<std::string>& tag) {
-            lowest.consider(find_integer(tx.db,
-                                         "SELECT min(seq) FROM work WHERE tag IS ?1"
-                                         " AND state = 1 AND session IS NULL",
-                                         tag));
-        },
-        [&](const std::optional<std::string>& last) -> std::optional<std::string> {
-            Query row{tx.db,
-                      last ? "SELECT tag, seq FROM work WHERE state = 1 AND session IS NULL"
-                             " AND tag > ?1 ORDER BY tag, seq LIMIT 1"
-                           : "SELECT tag, seq FROM work WHERE state = 1 AND session IS NULL"
-                             " AND tag >= '' ORDER BY tag, seq LIMIT 1",
-                      last};
-            if (!row.step()) {
-                return std::nullopt;
-            }
-            lowest.consider(row.integer(1));
-            return row.text(0);
-        });
+void consider_open(Transaction& tx, const TagFilter& tags, WorkChoice& choice) {
+    consider_heads(tx,
+                   tags,
+                   "SELECT needs, seq FROM work WHERE state = 1 AND session IS NULL"
+                   " AND needs > ?1 AND needs < ?2 ORDER BY needs, seq LIMIT 1",
+                   choice);
 }
 
-void consider_unclaimed(Transaction& tx, const TagFilter& tags, Lowest& lowest) {
-    consider_tags(
-        tags,
-        [&](const std::optional<std::string>& tag) {
-            lowest.consider(find_integer(tx.db,
-                                         "SELECT min(head_seq) FROM work_groups WHERE tag IS ?1"
-                                         " AND live = 0 AND head_seq IS NOT NULL",
-                                         tag));
-        },
-        [&](const std::optional<std::string>& last) -> std::optional<std::string> {
-            Query row{tx.db,
-                      last ? "SELECT tag, head_seq FROM work_groups WHERE live = 0"
-                             " AND head_seq IS NOT NULL AND tag > ?1"
-                             " ORDER BY tag, head_seq LIMIT 1"
-                           : "SELECT tag, head_seq FROM work_groups WHERE live = 0"
-                             " AND head_seq IS NOT NULL AND tag >= ''"
-                             " ORDER BY tag, head_seq LIMIT 1",
-                      last};
-            if (!row.step()) {
-                return std::nullopt;
-            }
-            lowest.consider(row.integer(1));
-            return row.text(0);
-        });
+void consider_unclaimed(Transaction& tx, const TagFilter& tags, WorkChoice& choice) {
+    consider_heads(tx,
+                   tags,
+                   "SELECT needs, head_seq FROM work_groups WHERE live = 0"
+                   " AND head_seq IS NOT NULL AND needs > ?1 AND needs < ?2"
+                   " ORDER BY needs, head_seq LIMIT 1",
+                   choice);
 }
 
 void consider_owned(Transaction& tx,
                     const TagFilter& tags,
                     const std::string& owner,
-                    Lowest& lowest) {
+                    WorkChoice& choice) {
     Query rows{tx.db,
-               "SELECT g.tag, g.head_seq FROM sessions s JOIN work_groups g"
+               "SELECT g.needs, g.head_seq FROM sessions s JOIN work_groups g"
                " ON g.session = s.session WHERE s.owner = ?1 AND s.live = 1"
                " AND g.head_seq IS NOT NULL",
                owner};
     while (rows.step()) {
-        if (tags.matches(rows.optional_text(0))) {
-            lowest.consider(rows.integer(1));
+        const auto needs = WorkNeeds::parse(rows.view(0));
+        if (tags.matches(needs.tag)) {
+            choice.consider(rows.integer(1), needs);
         }
     }
 }
@@ -116,15 +109,15 @@ bool has_groups(Transaction& tx) {
 } // namespace
 
 std::optional<WorkRow> first_ready(Transaction& tx, const FetchWork& request) {
-    Lowest lowest;
-    consider_open(tx, request.tags, lowest);
+    WorkChoice choice{tx, request};
+    consider_open(tx, request.tags, choice);
     if (request.session && has_groups(tx)) {
         if (request.session->claim_new) {
-            consider_unclaimed(tx, request.tags, lowest);
+            consider_unclaimed(tx, request.tags, choice);
         }
-        consider_owned(tx, request.tags, request.session->owner_id, lowest);
+        consider_owned(tx, request.tags, request.session->owner_id, choice);
     }
-    return lowest.seq() ? find_work(tx.db, *lowest.seq()) : std::nullopt;
+    return choice.best() ? find_work(tx.db, *choice.best()) : std::nullopt;
 }
 
 } // namespace durable::sqlite

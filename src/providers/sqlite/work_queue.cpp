@@ -1,6 +1,8 @@
 #include "providers/sqlite/work_queue.hpp"
 
+#include "base/try.hpp"
 #include "providers/ledger/moment.hpp"
+#include "providers/ledger/queueing.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -23,11 +25,12 @@ Session find_session(Connection& db, const std::string& id) {
     return row.step() ? Session{.owner = row.text(0), .live = row.integer(1) != 0} : Session{};
 }
 
-void announce(Transaction& tx,
-              const std::optional<std::string>& tag,
-              const std::optional<std::string>& session,
-              std::size_t items) {
-    News::Work news{.tag = tag, .in_session = session.has_value(), .owner = {}, .items = items};
+void announce_work(Transaction& tx,
+                   WorkNeeds needs,
+                   const std::optional<std::string>& session,
+                   std::size_t items) {
+    News::Work news{
+        .needs = std::move(needs), .in_session = session.has_value(), .owner = {}, .items = items};
     if (session) {
         if (auto found = find_session(tx.db, *session); found.live) {
             news.owner = std::move(found.owner);
@@ -37,29 +40,27 @@ void announce(Transaction& tx,
 }
 
 // Brings a group's row in line with its items.
-void refresh_group(Transaction& tx,
-                   const std::string& session,
-                   const std::optional<std::string>& tag) {
+void refresh_group(Transaction& tx, const std::string& session, const std::string& needs) {
     const auto head = find_integer(tx.db,
                                    "SELECT min(seq) FROM work INDEXED BY work_by_session"
-                                   " WHERE session = ?1 AND tag IS ?2 AND state = 1",
+                                   " WHERE session = ?1 AND needs = ?2 AND state = 1",
                                    session,
-                                   tag);
+                                   needs);
     const auto group = find_integer(
-        tx.db, "SELECT id FROM work_groups WHERE session = ?1 AND tag IS ?2", session, tag);
+        tx.db, "SELECT id FROM work_groups WHERE session = ?1 AND needs = ?2", session, needs);
     if (!group) {
         tx.outlook.has_groups = true;
         run(tx.db,
-            "INSERT INTO work_groups (session, tag, head_seq, live) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO work_groups (session, needs, head_seq, live) VALUES (?1, ?2, ?3, ?4)",
             session,
-            tag,
+            needs,
             head,
             find_session(tx.db, session).live ? 1 : 0);
     } else if (head || find_integer(tx.db,
                                     "SELECT 1 FROM work INDEXED BY work_by_session"
-                                    " WHERE session = ?1 AND tag IS ?2 LIMIT 1",
+                                    " WHERE session = ?1 AND needs = ?2 LIMIT 1",
                                     session,
-                                    tag)) {
+                                    needs)) {
         run(tx.db, "UPDATE work_groups SET head_seq = ?2 WHERE id = ?1", *group, head);
     } else {
         run(tx.db, "DELETE FROM work_groups WHERE id = ?1", *group);
@@ -68,32 +69,32 @@ void refresh_group(Transaction& tx,
 
 void refresh_group(Transaction& tx, const WorkRow& row) {
     if (row.session) {
-        refresh_group(tx, *row.session, row.tag);
+        refresh_group(tx, *row.session, row.needs);
     }
 }
 
 // Somebody owns the session from now on, or nobody does: others may take its items.
 void set_live(Transaction& tx, const std::string& session, bool live) {
     run(tx.db, "UPDATE work_groups SET live = ?2 WHERE session = ?1", session, live ? 1 : 0);
-    std::vector<std::optional<std::string>> tags;
+    std::vector<std::string> groups;
     {
-        Query rows{tx.db, "SELECT tag FROM work_groups WHERE session = ?1", session};
+        Query rows{tx.db, "SELECT needs FROM work_groups WHERE session = ?1", session};
         while (rows.step()) {
-            tags.push_back(rows.optional_text(0));
+            groups.push_back(rows.text(0));
         }
     }
-    for (const auto& tag : tags) {
+    for (const auto& needs : groups) {
         const auto ready = find_integer(tx.db,
                                         "SELECT count(*) FROM (SELECT 1 FROM work INDEXED BY"
-                                        " work_by_session WHERE session = ?1 AND tag IS ?2"
+                                        " work_by_session WHERE session = ?1 AND needs = ?2"
                                         " AND state = 1 LIMIT ?3)",
                                         session,
-                                        tag,
+                                        needs,
                                         most_counted);
         if (ready.value_or(0) > 0) {
             const auto items = *ready < most_counted ? static_cast<std::size_t>(*ready)
                                                      : std::numeric_limits<std::size_t>::max();
-            announce(tx, tag, session, items);
+            announce_work(tx, WorkNeeds::parse(needs), session, items);
         }
     }
 }
@@ -102,7 +103,7 @@ WorkRow read_work_row(const Query& row) {
     return {.seq = row.integer(0),
             .instance = row.integer(1),
             .session = row.optional_text(2),
-            .tag = row.optional_text(3),
+            .needs = row.text(3),
             .state = static_cast<WorkState>(row.integer(4)),
             .token = row.optional_text(5),
             .attempts = row.integer(6),
@@ -113,40 +114,54 @@ WorkRow read_work_row(const Query& row) {
 
 // ---- Items
 
-void add_work(Transaction& tx, const ledger::NewWork& added, std::int64_t instance) {
-    FreshWork fresh{.seq = static_cast<std::int64_t>(tx.counters.next_seq++), .work = added};
+Result<QueuedWork> to_queued(const WorkItem& item) {
+    DURABLE_TRY_ASSIGN(auto work, ledger::to_work(item));
+    WorkNeeds needs{.tag = work.tag, .suspect = false, .name = {}};
+    if (const auto* activity = std::get_if<work::ActivityExecute>(&item)) {
+        needs.name = activity->name;
+    }
+    return QueuedWork{.work = std::move(work), .needs = std::move(needs)};
+}
+
+void add_work(Transaction& tx, const QueuedWork& added, std::int64_t instance) {
+    const auto& work = added.work;
+    FreshWork fresh{.seq = static_cast<std::int64_t>(tx.counters.next_seq++),
+                    .work = work,
+                    .needs = added.needs};
     // What this transaction has made ready is older.
-    const auto taken = tx.takers != nullptr && tx.news.work.empty() && !added.session &&
-                       tx.takers->take(tx, fresh);
+    const auto taken =
+        tx.takers != nullptr && tx.news.work.empty() && !work.session && tx.takers->take(tx, fresh);
+    const auto needs = added.needs.text();
     run(tx.db,
         "INSERT INTO work (seq, instance, execution_id, activity_id, session, tag, state,"
-        " visible_at, item, token, until, attempts)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        " visible_at, item, token, until, attempts, needs)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         fresh.seq,
         instance,
-        added.activity.execution_id,
-        added.activity.activity_id,
-        added.session,
-        added.tag,
+        work.activity.execution_id,
+        work.activity.activity_id,
+        work.session,
+        work.tag,
         taken ? WorkState::leased : WorkState::ready,
         tx.now.wall,
-        added.text,
+        work.text,
         taken ? std::optional{fresh.token} : std::nullopt,
         taken ? std::optional{fresh.until} : std::nullopt,
-        taken ? 1 : 0);
+        taken ? 1 : 0,
+        needs);
     if (taken) {
         tx.note_work_due(fresh.until);
         return;
     }
-    if (added.session) {
-        refresh_group(tx, *added.session, added.tag);
+    if (work.session) {
+        refresh_group(tx, *work.session, needs);
     }
-    announce(tx, added.tag, added.session, 1);
+    announce_work(tx, added.needs, work.session, 1);
 }
 
 std::optional<WorkRow> find_work(Connection& db, std::int64_t seq) {
     Query row{db,
-              "SELECT seq, instance, session, tag, state, token, attempts, item FROM work"
+              "SELECT seq, instance, session, needs, state, token, attempts, item FROM work"
               " WHERE seq = ?1",
               seq};
     return row.step() ? std::optional{read_work_row(row)} : std::nullopt;
@@ -191,10 +206,10 @@ void remove_all_work(Transaction& tx, std::int64_t instance) {
     std::vector<WorkRow> in_sessions;
     {
         Query rows{tx.db,
-                   "SELECT session, tag FROM work WHERE instance = ?1 AND session IS NOT NULL",
+                   "SELECT session, needs FROM work WHERE instance = ?1 AND session IS NOT NULL",
                    instance};
         while (rows.step()) {
-            in_sessions.push_back({.session = rows.text(0), .tag = rows.optional_text(1)});
+            in_sessions.push_back({.session = rows.text(0), .needs = rows.text(1)});
         }
     }
     run(tx.db, "DELETE FROM work WHERE instance = ?1", instance);
@@ -203,8 +218,30 @@ void remove_all_work(Transaction& tx, std::int64_t instance) {
     }
 }
 
+namespace {
+
+// Writes and answers what the item needs once it was fetched so often (P16): when the number
+// changes, and not when the item is ready again, which happens in more places.
+WorkNeeds set_needs(Transaction& tx, const WorkRow& row, std::int64_t attempts) {
+    auto needs = WorkNeeds::parse(row.needs);
+    const auto suspect = attempts >= static_cast<std::int64_t>(suspect_after);
+    if (std::exchange(needs.suspect, suspect) == suspect) {
+        return needs;
+    }
+    const auto text = needs.text();
+    run(tx.db, "UPDATE work SET needs = ?2 WHERE seq = ?1", row.seq, text);
+    if (row.session) { // from one group to another
+        refresh_group(tx, *row.session, row.needs);
+        refresh_group(tx, *row.session, text);
+    }
+    return needs;
+}
+
+} // namespace
+
 void put_back(Transaction& tx, const WorkRow& row, Instant visible_at, std::int64_t attempts) {
     const auto ready = visible_at <= tx.now.wall;
+    auto needs = set_needs(tx, row, attempts);
     run(tx.db,
         "UPDATE work SET state = ?2, visible_at = ?3, token = NULL, until = NULL, attempts = ?4"
         " WHERE seq = ?1",
@@ -212,9 +249,11 @@ void put_back(Transaction& tx, const WorkRow& row, Instant visible_at, std::int6
         ready ? WorkState::ready : WorkState::delayed,
         visible_at,
         attempts);
-    refresh_group(tx, row);
+    if (row.session) {
+        refresh_group(tx, *row.session, needs.text());
+    }
     if (ready) {
-        announce(tx, row.tag, row.session, 1);
+        announce_work(tx, std::move(needs), row.session, 1);
     } else {
         tx.note_work_due(visible_at);
     }
@@ -230,12 +269,12 @@ void make_ready(Transaction& tx, Query&& due) {
     std::vector<WorkRow> rows;
     while (due.step()) {
         rows.push_back(
-            {.seq = due.integer(0), .session = due.optional_text(1), .tag = due.optional_text(2)});
+            {.seq = due.integer(0), .session = due.optional_text(1), .needs = due.text(2)});
     }
     for (const auto& row : rows) {
         run(tx.db, "UPDATE work SET state = 1 WHERE seq = ?1", row.seq);
         refresh_group(tx, row);
-        announce(tx, row.tag, row.session, 1);
+        announce_work(tx, WorkNeeds::parse(row.needs), row.session, 1);
     }
 }
 
@@ -261,7 +300,7 @@ void advance_work(Transaction& tx) {
     if (due.wall <= ledger::key_of(tx.now.wall)) {
         make_ready(tx,
                    Query{tx.db,
-                         "SELECT seq, session, tag FROM work WHERE state = 0 AND visible_at <= ?1"
+                         "SELECT seq, session, needs FROM work WHERE state = 0 AND visible_at <= ?1"
                          " ORDER BY visible_at",
                          tx.now.wall});
         due.wall = find_integer(tx.db, "SELECT min(visible_at) FROM work WHERE state = 0")
@@ -270,7 +309,7 @@ void advance_work(Transaction& tx) {
     if (due.steady <= ledger::key_of(tx.now.steady)) {
         make_ready(tx,
                    Query{tx.db,
-                         "SELECT seq, session, tag FROM work WHERE state = 2 AND until <= ?1"
+                         "SELECT seq, session, needs FROM work WHERE state = 2 AND until <= ?1"
                          " ORDER BY until",
                          tx.now.steady});
         end_sessions(tx);
@@ -294,6 +333,7 @@ void lease_work(Transaction& tx,
         token,
         until);
     refresh_group(tx, row);
+    (void)set_needs(tx, row, row.attempts + 1);
     tx.note_work_due(until);
 }
 
@@ -304,7 +344,7 @@ void extend_work(Transaction& tx, const WorkRow& row, SteadyInstant until) {
 
 void claim_session(Transaction& tx, const std::string& session, const SessionClaim& claim) {
     const auto before = find_session(tx.db, session);
-    const auto until = add_saturating(tx.now.steady, claim.lock_timeout);
+    const auto until = tx.now.steady_after(claim.lock_timeout);
     run(tx.db,
         "INSERT OR REPLACE INTO sessions (session, owner, live, until, active, life)"
         " VALUES (?1, ?2, 1, ?3, ?4, ?5)",

@@ -1,7 +1,7 @@
 // The worker queue, the leases on its items, and sessions.
 //
-// Items of one session and tag form a group: a fetch looks at the heads of groups, a claim touches
-// groups, not items. Items without a session need none of that.
+// Items of one session with the same needs form a group: a fetch looks at the heads of groups, a
+// claim touches groups, not items. Items without a session need none of that.
 
 #pragma once
 
@@ -20,14 +20,22 @@ struct WorkRow {
     std::int64_t seq = 0;
     std::int64_t instance = 0;
     std::optional<std::string> session;
-    std::optional<std::string> tag;
+    std::string needs; // WorkNeeds
     WorkState state = WorkState::ready;
     std::optional<std::string> token; // of a lease, live while the state is `leased`
     std::int64_t attempts = 0;
     std::string item;
 };
 
-void add_work(Transaction& tx, const ledger::NewWork& work, std::int64_t instance);
+// An item as it is stored, and what it needs.
+struct QueuedWork {
+    ledger::NewWork work;
+    WorkNeeds needs;
+};
+// invalid_argument: the wrong kind of item, or text that is not UTF-8.
+[[nodiscard]] Result<QueuedWork> to_queued(const WorkItem& item);
+
+void add_work(Transaction& tx, const QueuedWork& added, std::int64_t instance);
 void remove_work(Transaction& tx, const WorkRow& row);
 // Removes the items of a cancelled activity; `held` is the instance whose row the caller has.
 void cancel_work(Transaction& tx, const ActivityId& activity, const InstanceRow& held);

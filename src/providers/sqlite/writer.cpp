@@ -170,10 +170,12 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
         if (auto error = db.take_error()) {
             return error;
         }
+        auto suspects = suspects_; // what is undone has not ended a hold
         Transaction tx{.db = db,
                        .random = *random_,
                        .backlogs = backlogs_,
                        .arrivals = arrivals_,
+                       .suspects = suspects,
                        .takers = savepoints ? nullptr : &companion_,
                        .life = life_,
                        .unstarted_message_ttl =
@@ -188,12 +190,14 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
             continue;
         }
         companion_.before_commit(tx);
+        look_after_suspects(tx);
         if (tx.counters != before) {
             save_counters(db, tx.counters);
         }
         if (auto error = commit(tx)) {
             return error;
         }
+        suspects_ = std::move(suspects);
         news = std::move(tx.news);
         news.version = tx.counters.version();
         break;
@@ -201,9 +205,21 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
     return std::nullopt;
 }
 
+// P16: the end of a hold is news, also when it comes by time, and for both kinds of work.
+void Writer::look_after_suspects(Transaction& tx) {
+    if (tx.suspects.idle()) {
+        return;
+    }
+    if (const auto until = tx.suspects.held_until(tx.db, tx.now.steady)) {
+        tx.note_turn_due(*until);
+        tx.note_work_due(*until);
+    }
+    tx.news.suspects = tx.suspects.take_ended();
+}
+
 void Writer::begin(Transaction& tx) {
     // After the lock is ours: waiting for it takes time, too.
-    tx.now = {.wall = clock_->now(), .steady = clock_->steady()};
+    tx.now = {.wall = clock_->now(), .steady = clock_->steady(), .rounding = rounding_of(*clock_)};
     if (!known_ || known_->data_version != tx.db.data_version()) {
         if (auto same = check_version(tx.db); !same) {
             tx.db.set_error(std::move(same).error());

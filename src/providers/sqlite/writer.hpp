@@ -118,6 +118,7 @@ class Writer {
         DURABLE_REQUIRES(connection_mutex_);
     [[nodiscard]] bool run_job(Job& job, Transaction& tx, bool savepoint)
         DURABLE_REQUIRES(connection_mutex_);
+    static void look_after_suspects(Transaction& tx);
     void begin(Transaction& tx) DURABLE_REQUIRES(connection_mutex_);
     [[nodiscard]] std::optional<Error> commit(Transaction& tx) DURABLE_REQUIRES(connection_mutex_);
     void roll_back() DURABLE_REQUIRES(connection_mutex_);
@@ -140,6 +141,7 @@ class Writer {
     std::atomic<std::size_t> calls_ = 0;
     std::atomic<std::uint64_t> transactions_ = 0;
     Mutex connection_mutex_;
+    Suspects suspects_ DURABLE_GUARDED_BY(connection_mutex_);
     Arrivals arrivals_ DURABLE_GUARDED_BY(connection_mutex_);
     Backlogs backlogs_ DURABLE_GUARDED_BY(connection_mutex_); // outlives the connection
     const std::unique_ptr<Connection> connection_ DURABLE_GUARDED_BY(connection_mutex_);

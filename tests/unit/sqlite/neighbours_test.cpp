@@ -136,7 +136,8 @@ TEST_F(SqliteNeighbours, ALeaseThereHoldsHere) {
     ASSERT_TRUE(turn && *turn);
 
     EXPECT_FALSE(*here->fetch_orchestration_item({.lock_timeout = 60s}));
-    EXPECT_TRUE(here->abandon_orchestration_item((*turn)->lock_token, std::nullopt, false));
+    EXPECT_TRUE(here->abandon_orchestration_item(
+        {.lock_token = (*turn)->lock_token, .delay = std::nullopt, .ignore_attempt = false}));
     EXPECT_TRUE(*here->fetch_orchestration_item({.lock_timeout = 60s}));
 }
 

@@ -3,6 +3,8 @@
 #include "unit/sqlite/sqlite_fixture.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,12 +81,52 @@ void use_everything(SqliteProvider& store, ManualClock& clock) {
     }
     const auto again = store.fetch_orchestration_item(turns);
     ASSERT_TRUE(again && *again);
-    (void)store.abandon_orchestration_item((*again)->lock_token, Duration{100}, true);
+    (void)store.abandon_orchestration_item(
+        {.lock_token = (*again)->lock_token, .delay = Duration{100}, .ignore_attempt = true});
     clock.advance(Duration{10'000'000}); // what never started expires
     const auto last = store.fetch_orchestration_item(turns);
     ASSERT_TRUE(last && *last);
     clock.advance(Duration{10'000}); // and a lease
     (void)store.fetch_orchestration_item(turns);
+}
+
+// Starts, code that is not there, suspects, and turns that are given back in every way.
+void use_every_need(SqliteProvider& store, ManualClock& clock) {
+    const auto code = std::make_shared<OrchestrationCode>();
+    code->versions["Other"] = {"1.0.0"};
+    code->cancelled_for = Duration{100};
+    const FetchOrchestration without_code{
+        .lock_timeout = Duration{1000}, .code = code, .one_suspect = true};
+    const work::StartOrchestration child{
+        .instance = "P", .orchestration = "Hello", .input = "{}", .parent_instance = "A"};
+    ASSERT_TRUE(store.enqueue_for_orchestrator(
+        work::ExternalRaised{.instance = "P", .name = "go", .data = "1"}, std::nullopt));
+    ASSERT_TRUE(store.start_instance(child, Duration{500}));
+    ASSERT_FALSE(store.start_instance(child, std::nullopt));
+    clock.advance(Duration{500});
+    for (const auto whole : {false, true, false}) {
+        const auto turn =
+            store.fetch_orchestration_item({.lock_timeout = Duration{1000}, .one_suspect = true});
+        ASSERT_TRUE(turn && *turn);
+        ASSERT_FALSE(*store.fetch_orchestration_item(without_code));
+        ASSERT_TRUE(store.abandon_orchestration_item({.lock_token = (*turn)->lock_token,
+                                                      .delay = Duration{100},
+                                                      .whole_instance = whole,
+                                                      .parked = "no code"}));
+        clock.advance(Duration{200});
+    }
+    ASSERT_TRUE(store.enqueue_for_orchestrator(
+        work::CancelInstance{.instance = "P", .reason = "enough"}, std::nullopt));
+    clock.advance(Duration{200});
+    const auto last = store.fetch_orchestration_item(without_code); // a suspect, and held
+    ASSERT_TRUE(last && *last);
+    ASSERT_TRUE(store.ack_orchestration_item({.lock_token = (*last)->lock_token}));
+    for (int round = 0; round < 3; ++round) {
+        ASSERT_TRUE(store.enqueue_for_worker(
+            work::ActivityExecute{.instance = "P", .execution_id = 1, .id = 1, .name = "Greet"}));
+        (void)store.fetch_work_item({.lock_timeout = Duration{10}, .one_suspect = true});
+        clock.advance(Duration{100});
+    }
 }
 
 TEST_F(SqliteQueryPlans, NoStatementOfAStoreInUseGoesThroughATable) {
@@ -95,6 +137,7 @@ TEST_F(SqliteQueryPlans, NoStatementOfAStoreInUseGoesThroughATable) {
     const auto of_opening = statements_of(*store);
     make_running(*store, "A");
     use_everything(*store, *clock);
+    use_every_need(*store, *clock);
     auto statements = statements_of(*store);
     std::erase_if(statements, [&](const std::string& sql) {
         return std::ranges::binary_search(of_opening, sql);

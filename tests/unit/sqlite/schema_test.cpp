@@ -114,6 +114,29 @@ TEST_F(SqliteSchema, TheViewsShowWhatIsGoingOn) {
                     "orchestrator|later|delayed|0"}));
 }
 
+TEST_F(SqliteSchema, TheViewsShowWhatHasNotBegunAndWhatWasGivenBack) {
+    const auto store = open();
+    const auto begin = [&](const std::string& id, std::optional<Duration> delay) {
+        ASSERT_TRUE(store->start_instance(std::get<work::StartOrchestration>(start(id)), delay));
+    };
+    begin("A", std::nullopt);
+    begin("B", Duration{5000});
+    ASSERT_TRUE(store->enqueue_for_orchestrator(
+        work::ExternalRaised{.instance = "B", .name = "go", .data = "1"}, std::nullopt));
+    const auto turn = store->fetch_orchestration_item({.lock_timeout = Duration{1000}}).value();
+    ASSERT_TRUE(turn);
+    ASSERT_TRUE(store->abandon_orchestration_item(
+        {.lock_token = turn->lock_token, .delay = Duration{1000}, .parked = "no code"}));
+
+    Outsider shell{path};
+
+    EXPECT_EQ(shell.query("SELECT instance_id, version, status, parked FROM durable_instances"
+                          " ORDER BY instance_id"),
+              (Rows{"A|unknown|Pending|no code", "B|unknown|Pending|NULL"}));
+    EXPECT_EQ(shell.query("SELECT instance_id, state, attempts FROM durable_pending ORDER BY seq"),
+              (Rows{"A|delayed|1", "B|delayed|0", "B|waits for a start|0"}));
+}
+
 TEST_F(SqliteSchema, TheViewOfWhatIsPendingTellsLeasesAndWhatIsHidden) {
     clock = std::make_shared<ManualClock>(system_clock()->now());
     const auto store = open();
@@ -132,8 +155,9 @@ TEST_F(SqliteSchema, TheViewOfWhatIsPendingTellsLeasesAndWhatIsHidden) {
         " visible > datetime('now', '+1 hour') FROM durable_pending"
         " ORDER BY seq";
     EXPECT_EQ(shell.query(all), (Rows{"A|running|1|0", "A|lease over|0|0", "B|running|1|0"}));
-    ASSERT_TRUE(store->abandon_orchestration_item(
-        (*turn)->lock_token, Duration{std::chrono::hours{2}}, false));
+    ASSERT_TRUE(store->abandon_orchestration_item({.lock_token = (*turn)->lock_token,
+                                                   .delay = Duration{std::chrono::hours{2}},
+                                                   .whole_instance = true}));
     EXPECT_EQ(shell.query(all + " DESC LIMIT 1"), Rows{"B|delayed|NULL|1"});
 }
 

@@ -62,7 +62,8 @@ class SqliteWaiting : public ::testing::Test {
     // To somebody who may have it, in the transaction under way.
     void hand_over_fresh() {
         const ledger::NewWork work{.activity = {}, .text = "fresh"};
-        FreshWork fresh{.seq = 1, .work = work};
+        const WorkNeeds needs{.tag = {}, .name = "Greet"};
+        FreshWork fresh{.seq = 1, .work = work, .needs = needs};
         EXPECT_TRUE(waiting.take(tx, fresh));
     }
     void tell_of_work() {
@@ -75,8 +76,12 @@ class SqliteWaiting : public ::testing::Test {
     std::unique_ptr<Connection> connection = Connection::open(":memory:", {.create = true}).value();
     Backlogs backlogs;
     Arrivals arrivals;
-    Transaction tx{
-        .db = *connection, .random = *system_random(), .backlogs = backlogs, .arrivals = arrivals};
+    Suspects suspects;
+    Transaction tx{.db = *connection,
+                   .random = *system_random(),
+                   .backlogs = backlogs,
+                   .arrivals = arrivals,
+                   .suspects = suspects};
     std::optional<std::string> ready;
     std::function<void()> after_take; // once, when somebody has taken what was ready, if anything
     std::stop_source too_late;
