@@ -50,6 +50,13 @@ using CheckList = std::span<const Check>;
 [[nodiscard]] CheckList watch_checks();
 [[nodiscard]] CheckList sizes_checks();
 [[nodiscard]] CheckList exactness_checks();
+[[nodiscard]] CheckList abandon_checks();
+[[nodiscard]] CheckList starting_checks();
+[[nodiscard]] CheckList pending_checks();
+[[nodiscard]] CheckList code_checks();
+[[nodiscard]] CheckList code_wake_up_checks();
+[[nodiscard]] CheckList suspect_checks();
+[[nodiscard]] CheckList parked_checks();
 [[nodiscard]] CheckList reopen_checks();
 
 } // namespace durable::validation

@@ -56,6 +56,13 @@ std::vector<Check> all_checks() {
              watch_checks(),
              sizes_checks(),
              exactness_checks(),
+             abandon_checks(),
+             starting_checks(),
+             pending_checks(),
+             code_checks(),
+             code_wake_up_checks(),
+             suspect_checks(),
+             parked_checks(),
              reopen_checks(),
          }) {
         all.insert(all.end(), category.begin(), category.end());

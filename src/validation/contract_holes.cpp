@@ -130,7 +130,7 @@ void a_backoff_hides_the_whole_instance(Factory& factory) {
     store.start("A");
     const auto turn = store.fetch_turn();
     store.poke("A"); // during the turn
-    store.abandon(turn, 500ms);
+    store.hide(turn, 500ms);
     store.poke("A"); // during the backoff
     store.start("B");
 
@@ -154,7 +154,7 @@ void a_backoff_hides_newcomers_of_a_running_instance(Factory& factory) {
     store.poke("A");
     const auto turn = store.fetch_turn();
     store.poke("A"); // during the turn
-    store.abandon(turn, 500ms);
+    store.hide(turn, 500ms);
     store.poke("A"); // during the backoff
 
     store.expect_no_turn("nothing of the hidden instance comes");
@@ -167,7 +167,7 @@ void a_backoff_ends_with_its_instance(Factory& factory) {
     const Store store{factory};
     store.make_running("A");
     store.poke("A");
-    store.abandon(store.fetch_turn(), 1h);
+    store.hide(store.fetch_turn(), 1h);
     (void)value_of(store.admin().delete_instance("A", true));
 
     store.start("A");
@@ -206,9 +206,11 @@ void an_expired_lease_can_be_given_back_until_somebody_takes_over(Factory& facto
     store.outlive_lease();
     const auto owner = store.fetch_turn();
     const auto worker = store.fetch_work();
-    expect_error(store->abandon_orchestration_item(second.lock_token, std::nullopt, false),
-                 ErrorCode::lock_lost,
-                 "a turn that somebody took over is not given back");
+    expect_error(
+        store->abandon_orchestration_item(
+            {.lock_token = second.lock_token, .delay = std::nullopt, .ignore_attempt = false}),
+        ErrorCode::lock_lost,
+        "a turn that somebody took over is not given back");
     expect_error(store->abandon_work_item(again.lock_token, std::nullopt, false),
                  ErrorCode::lock_lost,
                  "nor an activity");

@@ -297,6 +297,27 @@ void a_start_by_somebody_else_survives(Factory& factory) {
     expect(turn.messages.front() == WorkItem{own}, "as it was sent");
 }
 
+// Its parent waits for an answer: the child begins under the id that is free now.
+void a_start_by_another_parent_outlives_the_instance_that_had_its_id(Factory& factory) {
+    const Store store{factory};
+    store.make_running("parent");
+    store.make_running("taken");
+    store.poke("taken");
+    store.send(child_start("taken", "parent"));
+    const auto turn = store.fetch_turn();
+    expect_eq(turn.messages.size(), 2, "a turn has been given both");
+
+    const auto deleted = value_of(store.admin().delete_instance("taken", force));
+    expect_eq(deleted.queue_messages_deleted, 1, "what was sent to the instance goes with it");
+    expect_error(
+        store.try_commit(turn, {}), ErrorCode::lock_lost, "the turn belonged to the former life");
+    const auto next = store.fetch_turn();
+    expect_eq(next.instance, "taken", "the start is still queued");
+    expect_eq(types_of(next.messages), Names{"StartOrchestration"}, "and nothing else");
+    expect(next.incarnation == 0 || next.incarnation != turn.incarnation, "for another life");
+    expect(next.history.empty(), "with a history of its own");
+}
+
 // An activity of the old life finishes in the new one: its result must not be delivered, because
 // the same event id means something else now.
 void test_stale_activity_after_delete_recreate(Factory& factory) {
@@ -362,6 +383,10 @@ CheckList deletion_checks() {
          "P3",
          a_turn_that_begins_a_child_of_a_deleted_parent_is_lost},
         {"a_start_by_somebody_else_survives", "deletion", "P2", a_start_by_somebody_else_survives},
+        {"a_start_by_another_parent_outlives_the_instance_that_had_its_id",
+         "deletion",
+         "P4",
+         a_start_by_another_parent_outlives_the_instance_that_had_its_id},
         {"test_stale_activity_after_delete_recreate",
          "deletion",
          "P3",

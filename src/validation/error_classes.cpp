@@ -76,7 +76,8 @@ void errors_of_turn_leases(Factory& factory) {
     store.start("A");
     const auto turn = store.fetch_turn(store.lock_timeout());
 
-    expect_class(store->abandon_orchestration_item("unknown", std::nullopt, false),
+    expect_class(store->abandon_orchestration_item(
+                     {.lock_token = "unknown", .delay = std::nullopt, .ignore_attempt = false}),
                  ErrorCode::lock_lost,
                  "abandon_orchestration_item");
     expect_class(store->renew_orchestration_item_lock("unknown", long_lease),
@@ -87,9 +88,11 @@ void errors_of_turn_leases(Factory& factory) {
                  ErrorCode::lock_lost,
                  "renew_orchestration_item_lock");
     store.abandon(turn);
-    expect_class(store->abandon_orchestration_item(turn.lock_token, std::nullopt, false),
-                 ErrorCode::lock_lost,
-                 "abandon_orchestration_item");
+    expect_class(
+        store->abandon_orchestration_item(
+            {.lock_token = turn.lock_token, .delay = std::nullopt, .ignore_attempt = false}),
+        ErrorCode::lock_lost,
+        "abandon_orchestration_item");
 }
 
 void errors_of_append_with_execution(Factory& factory) {

@@ -51,9 +51,11 @@ void test_invalid_lock_token_rejection(Factory& factory) {
     expect_error(store->ack_orchestration_item({.lock_token = "invalid-token"}),
                  ErrorCode::lock_lost,
                  "an unknown token commits nothing");
-    expect_error(store->abandon_orchestration_item("invalid-token", std::nullopt, false),
-                 ErrorCode::lock_lost,
-                 "an unknown token abandons nothing");
+    expect_error(
+        store->abandon_orchestration_item(
+            {.lock_token = "invalid-token", .delay = std::nullopt, .ignore_attempt = false}),
+        ErrorCode::lock_lost,
+        "an unknown token abandons nothing");
     expect_error(store->renew_orchestration_item_lock("invalid-token", long_lease),
                  ErrorCode::lock_lost,
                  "an unknown token renews nothing");
@@ -215,9 +217,11 @@ void test_multi_threaded_lock_expiration_recovery(Factory& factory) {
     expect_error(store.try_commit(vanished, {.history_delta = {started()}}),
                  ErrorCode::lock_lost,
                  "the old owner cannot commit");
-    expect_error(store->abandon_orchestration_item(vanished.lock_token, std::nullopt, false),
-                 ErrorCode::lock_lost,
-                 "nor give back what is no longer its own");
+    expect_error(
+        store->abandon_orchestration_item(
+            {.lock_token = vanished.lock_token, .delay = std::nullopt, .ignore_attempt = false}),
+        ErrorCode::lock_lost,
+        "nor give back what is no longer its own");
     store.commit(taken[0], {.metadata = named(), .history_delta = {started()}});
 }
 

@@ -5,6 +5,7 @@
 #include "validation/support.hpp"
 #include "validation/waiting.hpp"
 
+#include <algorithm>
 #include <functional>
 
 namespace durable::validation {
@@ -84,13 +85,18 @@ void expect_bounded(Factory& factory, const EmptyFetch& fetch) {
     const Store store{factory};
     constexpr auto poll = 300ms;
     constexpr auto bound = 500ms;
+    constexpr int attempts = 5; // a busy machine may be late once, and not always
     if (factory.clock() == nullptr) {
-        const auto began = system_clock()->steady();
-        expect(fetch(store, poll, {}), "there is nothing to fetch");
-        expect_below(system_clock()->steady() - began, bound, "a poll ends soon after its time");
+        auto shortest = Duration::max();
+        for (int attempt = 0; attempt < attempts && shortest >= bound; ++attempt) {
+            const auto began = system_clock()->steady();
+            expect(fetch(store, poll, {}), "there is nothing to fetch");
+            shortest = std::min(shortest, system_clock()->steady() - began);
+        }
+        expect_below(shortest, bound, "a poll ends soon after its time");
         return;
     }
-    for (int attempt = 0; attempt < 5; ++attempt) {
+    for (int attempt = 0; attempt < attempts; ++attempt) {
         Waiting<bool> waiting{
             store, [&](const std::stop_token& stop) { return fetch(store, poll, stop); }};
         const bool early = waiting.finished_within(5ms);

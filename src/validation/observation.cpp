@@ -3,6 +3,7 @@
 #include <durable/codec.hpp>
 #include <durable/provider_admin.hpp>
 
+#include <utility>
 #include <variant>
 
 namespace durable::validation {
@@ -21,7 +22,8 @@ std::string text_of(const InstanceInfo& info) {
     return info.orchestration_name + " " + info.orchestration_version + " execution " +
            std::to_string(info.current_execution_id) + " " + info.status + " output " +
            show(info.output) + " created " + show(info.created_at) + " updated " +
-           show(info.updated_at) + " parent " + show(info.parent_instance_id);
+           show(info.updated_at) + " parent " + show(info.parent_instance_id) + " parked " +
+           show(info.parked);
 }
 
 std::string text_of(const ExecutionInfo& info) {
@@ -33,7 +35,8 @@ std::string text_of(const InstanceState& state) {
     return "revision " + std::to_string(state.revision) + (state.exists ? " exists " : " absent ") +
            state.orchestration_name + " " + state.orchestration_version + " execution " +
            std::to_string(state.execution_id) + " " + std::string{name_of(state.status)} +
-           " output " + show(state.output) + " status " + show(state.custom_status);
+           " output " + show(state.output) + " status " + show(state.custom_status) + " parked " +
+           show(state.parked);
 }
 
 std::string text_of(const InstanceStats& stats) {
@@ -78,6 +81,7 @@ void observe_store(Observation& seen, const Store& store, Where where) {
     seen["metrics"] = show(std::vector{metrics.total_instances,
                                        metrics.total_executions,
                                        metrics.running_instances,
+                                       metrics.pending_instances,
                                        metrics.completed_instances,
                                        metrics.failed_instances,
                                        metrics.total_events,
@@ -87,16 +91,23 @@ void observe_store(Observation& seen, const Store& store, Where where) {
     seen["queue depths"] =
         show(std::vector{depths.orchestrator_queue, depths.worker_queue, depths.timer_queue});
     seen["instances"] = show(value_of(admin.list_instances(), where));
-    for (const auto status :
-         {ExecutionStatus::running, ExecutionStatus::completed, ExecutionStatus::failed}) {
+    for (const auto status : {ExecutionStatus::pending,
+                              ExecutionStatus::running,
+                              ExecutionStatus::completed,
+                              ExecutionStatus::failed}) {
         const std::string name{name_of(status)};
         seen["instances " + name] = show(value_of(admin.list_instances_by_status(name), where));
     }
+    auto parked = value_of(admin.list_parked(Duration::zero(), 1'000), where);
     std::string quarantined;
     for (const auto& item : value_of(admin.list_quarantined(), where)) {
         quarantined += item.queue + " " + show(item.instance) + " " + item.text + "\n";
     }
     seen["quarantined"] = quarantined;
+    // Leases and delays of work hide it here, so only what was given back with a reason counts:
+    // an observation says what is stored, whatever the time.
+    std::erase_if(parked, [](const ParkedWork& each) { return each.reason.empty(); });
+    seen["parked"] = show(parked);
 }
 
 std::string line_of(const OrchestrationItem& turn, Where where) {

@@ -236,6 +236,59 @@ void all_values_are_never_seen_half_moved(Factory& factory) {
     });
 }
 
+// P15: whoever is first makes the instance, and all the others are told so.
+void of_many_starts_exactly_one_makes_the_instance(Factory& factory) {
+    constexpr std::size_t callers = 64;
+    for (int round = 0; round < 10; ++round) {
+        const Store store{factory};
+        std::atomic<int> made = 0;
+        std::atomic<std::size_t> winner = callers;
+
+        all_at_once(callers, [&](std::size_t caller) {
+            auto start = start_of("A");
+            start.input = std::to_string(caller);
+            const auto started = store->start_instance(start, std::nullopt);
+            if (started) {
+                ++made;
+                winner = caller;
+            } else {
+                expect_error(started, ErrorCode::already_exists, "the others are told");
+            }
+        });
+
+        expect_eq(made.load(), 1, "exactly one makes the instance");
+        const auto turn = store.fetch_turn();
+        auto wanted = start_of("A");
+        wanted.input = std::to_string(winner.load());
+        expect_eq(turn.messages, std::vector<WorkItem>{wanted}, "with the start that won");
+        store.expect_no_turn("and no other");
+    }
+}
+
+// Whichever is first: the instance is gone, or it is the one that the start has made.
+void a_start_and_a_deletion_leave_one_of_both(Factory& factory) {
+    for (int round = 0; round < rounds; ++round) {
+        const Store store{factory};
+        store.start_pending("A");
+        Result<> again;
+
+        all_at_once(2, [&](std::size_t index) {
+            if (index == 0) {
+                again = store->start_instance(start_of("A"), std::nullopt);
+            } else {
+                expect_ok(store.admin().delete_instance("A", true), "deletion by force succeeds");
+            }
+        });
+
+        if (!again) {
+            expect_error(again, ErrorCode::already_exists, "it was not deleted yet");
+        }
+        expect_eq(store.exists("A"), again.has_value(), "what was said is so");
+        const auto turn = store.try_fetch_turn();
+        expect_eq(turn.has_value(), again.has_value(), "and its start is there, or is not");
+    }
+}
+
 } // namespace
 
 CheckList race_checks() {
@@ -268,6 +321,14 @@ CheckList race_checks() {
          "races",
          "P9",
          all_values_are_never_seen_half_moved},
+        {"of_many_starts_exactly_one_makes_the_instance",
+         "races",
+         "P15",
+         of_many_starts_exactly_one_makes_the_instance},
+        {"a_start_and_a_deletion_leave_one_of_both",
+         "races",
+         "P15",
+         a_start_and_a_deletion_leave_one_of_both},
     };
     return list;
 }

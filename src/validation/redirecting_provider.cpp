@@ -32,12 +32,8 @@ Result<> RedirectingProvider::ack_orchestration_item(const TurnCommit& commit) {
     return forward(target(), [&](Provider& to) { return to.ack_orchestration_item(commit); });
 }
 
-Result<> RedirectingProvider::abandon_orchestration_item(const std::string& lock_token,
-                                                         std::optional<Duration> delay,
-                                                         bool ignore_attempt) {
-    return forward(target(), [&](Provider& to) {
-        return to.abandon_orchestration_item(lock_token, delay, ignore_attempt);
-    });
+Result<> RedirectingProvider::abandon_orchestration_item(const AbandonTurn& abandon) {
+    return forward(target(), [&](Provider& to) { return to.abandon_orchestration_item(abandon); });
 }
 
 Result<> RedirectingProvider::renew_orchestration_item_lock(const std::string& lock_token,
@@ -103,6 +99,11 @@ Result<std::uint64_t> RedirectingProvider::renew_session_lock(
 Result<std::uint64_t> RedirectingProvider::cleanup_orphaned_sessions(Duration idle_timeout) {
     return forward(target(),
                    [&](Provider& to) { return to.cleanup_orphaned_sessions(idle_timeout); });
+}
+
+Result<> RedirectingProvider::start_instance(const work::StartOrchestration& start,
+                                             std::optional<Duration> delay) {
+    return forward(target(), [&](Provider& to) { return to.start_instance(start, delay); });
 }
 
 Result<> RedirectingProvider::enqueue_for_orchestrator(const WorkItem& item,
@@ -198,6 +199,13 @@ Result<SystemMetrics> RedirectingProvider::get_system_metrics() {
 Result<QueueDepths> RedirectingProvider::get_queue_depths() {
     return forward(target(),
                    [&](Provider& to) { return to.as_management_capability()->get_queue_depths(); });
+}
+
+Result<std::vector<ParkedWork>> RedirectingProvider::list_parked(Duration waited,
+                                                                 std::uint32_t limit) {
+    return forward(target(), [&](Provider& to) {
+        return to.as_management_capability()->list_parked(waited, limit);
+    });
 }
 
 Result<std::vector<QuarantinedItem>> RedirectingProvider::list_quarantined() {

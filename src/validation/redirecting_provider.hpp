@@ -28,9 +28,7 @@ class RedirectingProvider : public Provider, public ProviderAdmin {
     [[nodiscard]] Result<std::optional<OrchestrationItem>>
     fetch_orchestration_item(const FetchOrchestration& request) override;
     [[nodiscard]] Result<> ack_orchestration_item(const TurnCommit& commit) override;
-    [[nodiscard]] Result<> abandon_orchestration_item(const std::string& lock_token,
-                                                      std::optional<Duration> delay,
-                                                      bool ignore_attempt) override;
+    [[nodiscard]] Result<> abandon_orchestration_item(const AbandonTurn& abandon) override;
     [[nodiscard]] Result<> renew_orchestration_item_lock(const std::string& lock_token,
                                                          Duration extend_for) override;
     [[nodiscard]] Result<std::vector<HistoryEvent>> read(const std::string& instance) override;
@@ -54,6 +52,8 @@ class RedirectingProvider : public Provider, public ProviderAdmin {
                        Duration extend_for,
                        Duration idle_timeout) override;
     [[nodiscard]] Result<std::uint64_t> cleanup_orphaned_sessions(Duration idle_timeout) override;
+    [[nodiscard]] Result<> start_instance(const work::StartOrchestration& start,
+                                          std::optional<Duration> delay) override;
     [[nodiscard]] Result<> enqueue_for_orchestrator(const WorkItem& item,
                                                     std::optional<Duration> delay) override;
     [[nodiscard]] Result<std::optional<CustomStatus>>
@@ -83,6 +83,8 @@ class RedirectingProvider : public Provider, public ProviderAdmin {
     [[nodiscard]] Result<SystemMetrics> get_system_metrics() override;
     [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
     [[nodiscard]] Result<std::vector<QuarantinedItem>> list_quarantined() override;
+    [[nodiscard]] Result<std::vector<ParkedWork>> list_parked(Duration waited,
+                                                              std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<std::string>>
     list_children(const std::string& instance) override;
     [[nodiscard]] Result<std::optional<std::string>>

@@ -179,6 +179,68 @@ void revisions_go_on_after_a_reopen(Factory& factory) {
                     "a commit is a later revision");
 }
 
+void pending_and_parked_instances_survive_a_reopen(Factory& factory) {
+    Store store{factory};
+    store.start_pending("parked");
+    store.park(store.fetch_turn(), "no code");
+    store.hide(store.fetch_turn(), 500ms);
+    store.start_pending("pending", 500ms);
+    store.poke("pending");
+    const auto before = observe(store, {"parked", "pending"});
+
+    store.reopen();
+
+    expect_same(observe(store, {"parked", "pending"}), before, "a reopen changes nothing");
+    expect_error(store->start_instance(start_of("pending"), std::nullopt),
+                 ErrorCode::already_exists,
+                 "an id stays taken");
+    store.expect_no_turn("one is hidden, the other waits for its start");
+    store.pass_time(600ms);
+    expect_eq(store.fetch_turn().instance, "parked", "they come as they went in");
+    const auto turn = store.fetch_turn();
+    expect_eq(turn.instance, "pending", "the other one, too");
+    expect_eq(turn.messages.size(), 2, "with everything");
+    expect_eq(turn.attempt_count, 1, "for the first time");
+}
+
+void what_an_abandon_hid_survives_a_reopen(Factory& factory) {
+    Store store{factory};
+    store.make_running("A");
+    store.send(completion("A", 1));
+    store.abandon(store.fetch_turn(), 500ms);
+    store.send(completion("A", 2));
+
+    store.reopen();
+
+    const auto newcomer = store.fetch_turn();
+    expect_eq(completion_ids(newcomer.messages),
+              std::vector<std::uint64_t>{2},
+              "what was hidden is hidden, and nothing else");
+    store.commit(newcomer);
+    store.pass_time(600ms);
+    const auto hidden = store.fetch_turn();
+    expect_eq(completion_ids(hidden.messages), std::vector<std::uint64_t>{1}, "until it is over");
+    expect_eq(hidden.attempt_count, 2, "with its attempts");
+}
+
+// The order in a turn goes by when a timer was due, whatever hid it since.
+void where_a_delayed_timer_stands_survives_a_reopen(Factory& factory) {
+    Store store{factory};
+    store.make_running("A");
+    const auto due = to_epoch_ms(store.now() + 100ms);
+    store.send(work::TimerFired{.instance = "A", .execution_id = 1, .id = 2, .fire_at_ms = due});
+    store.pass_time(200ms);
+    store.abandon(store.fetch_turn(), 500ms);
+    store.poke("A");
+
+    store.reopen();
+
+    store.pass_time(600ms);
+    expect_eq(types_of(store.fetch_turn().messages),
+              std::vector<std::string>{"TimerFired", "ExternalRaised"},
+              "it was due first");
+}
+
 // Every check of these categories, on stores that are reopened before every call.
 void rerun(Factory& factory, std::initializer_list<std::string_view> categories) {
     {
@@ -202,7 +264,14 @@ void turns_hold_when_the_store_is_reopened_before_every_call(Factory& factory) {
 }
 
 void queues_hold_when_the_store_is_reopened_before_every_call(Factory& factory) {
-    rerun(factory, {"queue_semantics", "poison_message", "orphans", "timers", "round_trip"});
+    rerun(factory,
+          {"abandon",
+           "code",
+           "queue_semantics",
+           "poison_message",
+           "orphans",
+           "timers",
+           "round_trip"});
 }
 
 void state_holds_when_the_store_is_reopened_before_every_call(Factory& factory) {
@@ -210,7 +279,14 @@ void state_holds_when_the_store_is_reopened_before_every_call(Factory& factory) 
 }
 
 void management_holds_when_the_store_is_reopened_before_every_call(Factory& factory) {
-    rerun(factory, {"management", "deletion", "bulk_deletion", "prune", "error_classes"});
+    rerun(factory,
+          {"starting",
+           "parked",
+           "management",
+           "deletion",
+           "bulk_deletion",
+           "prune",
+           "error_classes"});
 }
 
 } // namespace
@@ -236,6 +312,18 @@ CheckList reopen_checks() {
          what_was_deleted_and_pruned_stays_gone},
         {"quarantine_survives_a_reopen", "reopen", "P10", quarantine_survives_a_reopen},
         {"revisions_go_on_after_a_reopen", "reopen", "P12", revisions_go_on_after_a_reopen},
+        {"pending_and_parked_instances_survive_a_reopen",
+         "reopen",
+         "P12",
+         pending_and_parked_instances_survive_a_reopen},
+        {"what_an_abandon_hid_survives_a_reopen",
+         "reopen",
+         "P12",
+         what_an_abandon_hid_survives_a_reopen},
+        {"where_a_delayed_timer_stands_survives_a_reopen",
+         "reopen",
+         "P12",
+         where_a_delayed_timer_stands_survives_a_reopen},
         {"turns_hold_when_the_store_is_reopened_before_every_call",
          "reopen",
          "P12",

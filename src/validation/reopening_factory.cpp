@@ -39,12 +39,8 @@ class ReopeningProvider final : public RedirectingProvider {
     Result<> ack_orchestration_item(const TurnCommit& commit) override {
         return ended(commit.lock_token, RedirectingProvider::ack_orchestration_item(commit));
     }
-    Result<> abandon_orchestration_item(const std::string& lock_token,
-                                        std::optional<Duration> delay,
-                                        bool ignore_attempt) override {
-        return ended(
-            lock_token,
-            RedirectingProvider::abandon_orchestration_item(lock_token, delay, ignore_attempt));
+    Result<> abandon_orchestration_item(const AbandonTurn& abandon) override {
+        return ended(abandon.lock_token, RedirectingProvider::abandon_orchestration_item(abandon));
     }
     Result<std::optional<WorkLease>> fetch_work_item(const FetchWork& request) override {
         auto work = RedirectingProvider::fetch_work_item(request);

@@ -51,6 +51,17 @@ std::string show(const CustomStatus& status) {
     return show(status.status) + " v" + std::to_string(status.version);
 }
 
+std::string show(const Parked& parked) {
+    return show(parked.reason) + " since " + show(parked.since);
+}
+
+std::string show(const ParkedWork& work) {
+    return std::string{work.kind == ParkedWork::Kind::turn ? "turn" : "activity"} + " of " +
+           show(work.instance) + " needs " + show(work.name) + " " + show(work.version) +
+           " attempts " + std::to_string(work.attempts) + " since " + show(work.since) +
+           " because " + show(work.reason);
+}
+
 std::string show(std::nullopt_t) {
     return "nothing";
 }

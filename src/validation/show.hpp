@@ -4,6 +4,7 @@
 
 #include <durable/history_event.hpp>
 #include <durable/provider.hpp>
+#include <durable/provider_admin.hpp>
 #include <durable/result.hpp>
 #include <durable/time.hpp>
 #include <durable/version.hpp>
@@ -29,6 +30,8 @@ namespace durable::validation {
 [[nodiscard]] std::string show(const HistoryEvent& event);
 [[nodiscard]] std::string show(const KvEntry& entry);
 [[nodiscard]] std::string show(const CustomStatus& status);
+[[nodiscard]] std::string show(const Parked& parked);
+[[nodiscard]] std::string show(const ParkedWork& work);
 [[nodiscard]] std::string show(std::nullopt_t);
 
 template <class Text>

@@ -208,7 +208,8 @@ void strange_lock_tokens_lease_nothing(Factory& factory) {
         expect_error(store->renew_orchestration_item_lock(token, long_lease),
                      ErrorCode::lock_lost,
                      "it renews nothing");
-        expect_error(store->abandon_orchestration_item(token, std::nullopt, false),
+        expect_error(store->abandon_orchestration_item(
+                         {.lock_token = token, .delay = std::nullopt, .ignore_attempt = false}),
                      ErrorCode::lock_lost,
                      "it gives nothing back");
         expect_error(store->ack_work_item(token, std::nullopt),

@@ -173,6 +173,12 @@ void Store::poke(const std::string& instance, Where where) const {
     send(poke_of(instance), where);
 }
 
+void Store::start_pending(const std::string& instance,
+                          std::optional<Duration> delay,
+                          Where where) const {
+    expect_ok(provider_->start_instance(start_of(instance), delay), "an instance is made", where);
+}
+
 OrchestrationItem Store::fetch_turn(Duration lease, Where where) const {
     auto turn = try_fetch_turn(lease, where);
     expect(turn.has_value(), "a turn is ready", where);
@@ -215,9 +221,20 @@ void Store::abandon(const OrchestrationItem& turn,
                     std::optional<Duration> delay,
                     bool ignore_attempt,
                     Where where) const {
-    expect_ok(provider_->abandon_orchestration_item(turn.lock_token, delay, ignore_attempt),
-              "a turn is given back",
-              where);
+    give_back(turn, {.delay = delay, .ignore_attempt = ignore_attempt}, where);
+}
+
+void Store::give_back(const OrchestrationItem& turn, AbandonTurn how, Where where) const {
+    how.lock_token = turn.lock_token;
+    expect_ok(provider_->abandon_orchestration_item(how), "a turn is given back", where);
+}
+
+void Store::hide(const OrchestrationItem& turn, Duration delay, Where where) const {
+    give_back(turn, {.delay = delay, .whole_instance = true}, where);
+}
+
+void Store::park(const OrchestrationItem& turn, const std::string& reason, Where where) const {
+    give_back(turn, {.parked = reason}, where);
 }
 
 void Store::take_turn(const std::string& instance, TurnCommit commit, Where where) const {
@@ -307,6 +324,10 @@ bool Store::exists(const std::string& instance, Where where) const {
         expect_error(info, ErrorCode::not_found, "an unknown instance is not found", where);
     }
     return info.has_value();
+}
+
+InstanceState Store::state(const std::string& instance, Where where) const {
+    return value_of(provider_->watch_instance({.instance = instance}), where);
 }
 
 ManualClock& manual_clock(Factory& factory) {

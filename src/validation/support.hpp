@@ -72,6 +72,10 @@ class Store {
     void send_later(const WorkItem& item, Duration delay, Where where = Where::current()) const;
     void start(const std::string& instance, Where where = Where::current()) const;
     void poke(const std::string& instance, Where where = Where::current()) const;
+    // By start_instance: the instance exists from then on, pending until its first turn.
+    void start_pending(const std::string& instance,
+                       std::optional<Duration> delay = std::nullopt,
+                       Where where = Where::current()) const;
 
     // -- turns; `where` is the check's line
     [[nodiscard]] OrchestrationItem fetch_turn(Duration lease = long_lease,
@@ -91,6 +95,14 @@ class Store {
                  std::optional<Duration> delay = std::nullopt,
                  bool ignore_attempt = false,
                  Where where = Where::current()) const;
+    // The same with all that can be said; the token comes from the turn.
+    void
+    give_back(const OrchestrationItem& turn, AbandonTurn how, Where where = Where::current()) const;
+    // Hides the whole instance, newcomers included.
+    void hide(const OrchestrationItem& turn, Duration delay, Where where = Where::current()) const;
+    void park(const OrchestrationItem& turn,
+              const std::string& reason,
+              Where where = Where::current()) const;
     // Fetches the next turn, which must be this instance's, and commits it.
     void take_turn(const std::string& instance,
                    TurnCommit commit = {},
@@ -130,6 +142,8 @@ class Store {
                                                  std::uint64_t execution_id,
                                                  Where where = Where::current()) const;
     [[nodiscard]] bool exists(const std::string& instance, Where where = Where::current()) const;
+    [[nodiscard]] InstanceState state(const std::string& instance,
+                                      Where where = Where::current()) const;
 
  private:
     Factory& factory_;

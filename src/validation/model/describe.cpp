@@ -81,11 +81,16 @@ std::string describe_item(const OrchestrationItem& item,
     return shown;
 }
 
+std::string text(const std::optional<Parked>& parked) {
+    return parked ? "'" + parked->reason + "' since " + text(parked->since) : "-";
+}
+
 std::string describe_info(const InstanceInfo& info) {
     return info.instance_id + " " + info.orchestration_name + " " + info.orchestration_version +
            " execution " + text(info.current_execution_id) + " " + info.status + " output " +
            text(info.output) + " created " + text(info.created_at) + " updated " +
-           text(info.updated_at) + " parent " + text(info.parent_instance_id);
+           text(info.updated_at) + " parent " + text(info.parent_instance_id) + " parked " +
+           text(info.parked);
 }
 
 std::string describe_execution(const ExecutionInfo& info) {
@@ -124,7 +129,8 @@ std::string describe_instance_reads(Provider& provider, const std::string& insta
                         : state.orchestration_name + " " + state.orchestration_version + " " +
                               text(state.execution_id) + " " + std::string{name_of(state.status)} +
                               " " + text(state.output) + " " + text(state.custom_status.status) +
-                              " v" + text(state.custom_status.version);
+                              " v" + text(state.custom_status.version) + " parked " +
+                              text(state.parked);
          }));
     return shown;
 }
@@ -152,10 +158,30 @@ std::string describe_admin_reads(ProviderAdmin& admin, const std::string& instan
     return shown;
 }
 
+// By their age; the order of equally old ones of an instance is open.
+std::string describe_parked(const std::vector<ParkedWork>& parked) {
+    std::vector<std::pair<Instant, std::string>> lines;
+    for (const auto& each : parked) {
+        lines.emplace_back(each.since,
+                           std::string{each.kind == ParkedWork::Kind::turn ? "turn" : "activity"} +
+                               " of '" + each.instance + "' needs " + each.name + " " +
+                               each.version + " attempts " + text(each.attempts) + " since " +
+                               text(each.since) + " '" + each.reason + "'");
+    }
+    const bool oldest_first = std::ranges::is_sorted(parked, {}, &ParkedWork::since);
+    std::ranges::sort(lines);
+    std::string shown = oldest_first ? "" : "not the oldest first";
+    for (const auto& [since, line] : lines) {
+        shown += "\n  " + line;
+    }
+    return shown;
+}
+
 std::string describe_store(ProviderAdmin& admin) {
     std::string shown =
         "\nlist " + either(admin.list_instances(), [](const auto& ids) { return text(ids); });
-    for (const auto* status : {"Running", "Completed", "Failed", "ContinuedAsNew"}) {
+    for (const auto* status :
+         {"Pending", "Running", "Completed", "Failed", "ContinuedAsNew", "Unknown"}) {
         shown += std::string{"\n"} + status + " " +
                  either(admin.list_instances_by_status(status), sorted);
     }
@@ -163,6 +189,7 @@ std::string describe_store(ProviderAdmin& admin) {
                  return text(std::vector{m.total_instances,
                                          m.total_executions,
                                          m.running_instances,
+                                         m.pending_instances,
                                          m.completed_instances,
                                          m.failed_instances,
                                          m.total_events,
@@ -171,6 +198,18 @@ std::string describe_store(ProviderAdmin& admin) {
              });
     shown += "\ndepths " + either(admin.get_queue_depths(), [](const QueueDepths& depths) {
                  return text(depths.orchestrator_queue) + " " + text(depths.worker_queue);
+             });
+    for (const auto waited : {Duration::zero(), Duration{60}}) {
+        shown += "\nparked for " + text(static_cast<std::uint64_t>(waited.count())) + " " +
+                 either(admin.list_parked(waited, 1'000), describe_parked);
+    }
+    // Which of equally old ones a limit leaves out is open.
+    shown += "\noldest parked " + either(admin.list_parked(Duration::zero(), 2), [](const auto& w) {
+                 std::string since;
+                 for (const auto& each : w) {
+                     since += text(each.since) + " ";
+                 }
+                 return since;
              });
     return shown;
 }

@@ -1,6 +1,5 @@
 #include "validation/model/player.hpp"
 
-#include "validation/model/describe.hpp"
 #include "validation/model/turns.hpp"
 
 #include <algorithm>
@@ -46,30 +45,33 @@ std::string in_words(const TurnCommit& commit) {
     return words;
 }
 
+std::string in_words(const AbandonTurn& abandon) {
+    return in_words(abandon.delay) + (abandon.ignore_attempt ? ", ignoring the attempt" : "") +
+           (abandon.whole_instance ? ", the whole instance" : "") +
+           (abandon.parked ? ", because '" + *abandon.parked + "'" : "");
+}
+
+std::string in_words(const OrchestrationCode& code) {
+    std::string words = "having";
+    for (const auto& [name, versions] : code.versions) {
+        words += " " + name;
+        for (const auto& version : versions) {
+            words += " " + version;
+        }
+    }
+    return words + (code.cancelled_for ? " or cancelled for " + in_words(*code.cancelled_for) : "");
+}
+
+std::string in_words(const std::set<std::string, std::less<>>& activities) {
+    std::string words = "having";
+    for (const auto& name : activities) {
+        words += " " + name;
+    }
+    return words;
+}
+
 std::optional<Duration> maybe_delay(Dice& dice) {
     return dice.one_in(2) ? std::optional{draw_duration(dice)} : std::nullopt;
-}
-
-InstanceFilter draw_filter(Dice& dice, Instant now) {
-    InstanceFilter filter;
-    if (dice.one_in(2)) {
-        filter.instance_ids = std::vector{draw_instance(dice), draw_instance(dice)};
-    }
-    if (dice.one_in(2)) {
-        filter.completed_before = now - draw_duration(dice);
-    }
-    return filter;
-}
-
-PruneOptions draw_prune(Dice& dice, Instant now) {
-    PruneOptions options;
-    if (dice.one_in(2)) {
-        options.keep_last = static_cast<std::uint32_t>(dice.below(4));
-    }
-    if (dice.one_in(3)) {
-        options.completed_before = now - draw_duration(dice);
-    }
-    return options;
 }
 
 } // namespace
@@ -98,6 +100,8 @@ Player::Answers Player::act(Verb verb, Dice& dice) {
     switch (verb) {
     case Verb::send:
         return send(dice);
+    case Verb::start:
+        return start(dice);
     case Verb::enqueue_activity:
         return enqueue_activity(dice);
     case Verb::fetch_turn:
@@ -140,16 +144,21 @@ Player::Answers Player::act(Verb verb, Dice& dice) {
     return {};
 }
 
-template <class Call>
-Player::Answers Player::both(const Call& call) {
-    return {.oracle = describe(call(*oracle_)), .subject = describe(call(*subject_))};
-}
-
 Player::Answers Player::send(Dice& dice) {
     const auto item = draw_message(dice, draw_instance(dice), clock_.now());
     const auto delay = dice.one_in(4) ? maybe_delay(dice) : std::nullopt;
     say("send " + describe(item) + ", " + in_words(delay));
     return both([&](Provider& store) { return store.enqueue_for_orchestrator(item, delay); });
+}
+
+Player::Answers Player::start(Dice& dice) {
+    auto start = draw_start(dice);
+    if (dice.one_in(40)) {
+        start.input = "\xff"; // no text: must be refused
+    }
+    const auto delay = dice.one_in(3) ? maybe_delay(dice) : std::nullopt;
+    say("start " + describe(WorkItem{start}) + ", " + in_words(delay));
+    return both([&](Provider& store) { return store.start_instance(start, delay); });
 }
 
 Player::Answers Player::enqueue_activity(Dice& dice) {
@@ -192,6 +201,8 @@ Player::Answers Player::fetch_turn(Dice& dice) {
                 {.min = {.major = major}, .max = {.major = major, .minor = 9}});
         }
     }
+    request.code = draw_code(dice);
+    request.one_suspect = dice.one_in(2) && may_be_careful_;
     const auto known = known_histories(dice);
     if (!known.empty()) {
         request.cached = [&](std::string_view instance) -> std::optional<CachedHistory> {
@@ -204,7 +215,8 @@ Player::Answers Player::fetch_turn(Dice& dice) {
         (request.filter
              ? ", filter of " + std::to_string(request.filter->supported.size()) + " ranges"
              : "") +
-        (known.empty() ? "" : ", with a cache"));
+        (request.code ? ", " + in_words(*request.code) : "") +
+        (request.one_suspect ? ", one suspect" : "") + (known.empty() ? "" : ", with a cache"));
     const auto from_oracle = oracle_->fetch_orchestration_item(request);
     const auto from_subject = subject_->fetch_orchestration_item(request);
     if (from_oracle && *from_oracle && from_subject && *from_subject) {
@@ -248,14 +260,13 @@ Player::Answers Player::commit_turn(Dice& dice) {
 
 Player::Answers Player::abandon_turn(Dice& dice) {
     const auto turn = pick_turn(dice);
-    const auto delay = maybe_delay(dice);
-    const bool ignore = dice.one_in(2);
-    say("abandon turn of '" + turn.instance + "', " + in_words(delay) +
-        (ignore ? ", ignoring the attempt" : ""));
-    return {.oracle =
-                describe(oracle_->abandon_orchestration_item(turn.oracle_token, delay, ignore)),
-            .subject =
-                describe(subject_->abandon_orchestration_item(turn.subject_token, delay, ignore))};
+    auto abandon = draw_abandon(dice);
+    say("abandon turn of '" + turn.instance + "', " + in_words(abandon));
+    abandon.lock_token = turn.oracle_token;
+    auto oracle = describe(oracle_->abandon_orchestration_item(abandon));
+    abandon.lock_token = turn.subject_token;
+    return {.oracle = std::move(oracle),
+            .subject = describe(subject_->abandon_orchestration_item(abandon))};
 }
 
 Player::Answers Player::renew_turn(Dice& dice) {
@@ -274,12 +285,16 @@ Player::Answers Player::fetch_work(Dice& dice) {
                                        .lock_timeout = draw_duration(dice),
                                        .claim_new = !dice.one_in(4)};
     }
+    request.code = draw_activity_names(dice);
+    request.one_suspect = dice.one_in(2) && may_be_careful_;
     say("fetch work for " + in_words(request.lock_timeout) + ", tags mode " +
         std::to_string(static_cast<int>(request.tags.mode())) +
         (request.session ? ", as " + request.session->owner_id + " for " +
                                in_words(request.session->lock_timeout) +
                                (request.session->claim_new ? "" : " without new sessions")
-                         : ""));
+                         : "") +
+        (request.code ? ", " + in_words(*request.code) : "") +
+        (request.one_suspect ? ", one suspect" : ""));
     const auto from_oracle = oracle_->fetch_work_item(request);
     const auto from_subject = subject_->fetch_work_item(request);
     if (from_oracle && *from_oracle && from_subject && *from_subject) {
@@ -359,61 +374,6 @@ Player::Answers Player::pass_time(Dice& dice) {
     const auto duration = draw_duration(dice);
     say("pass " + in_words(duration));
     clock_.advance(duration);
-    return {};
-}
-
-Player::Answers Player::remove(Dice& dice) {
-    const auto& instance = draw_instance(dice);
-    const bool force = dice.one_in(2);
-    say("delete '" + instance + "'" + (force ? " with force" : ""));
-    return both([&](Provider& store) {
-        return store.as_management_capability()->delete_instance(instance, force);
-    });
-}
-
-Player::Answers Player::remove_exactly(Dice& dice) {
-    const std::vector ids{draw_instance(dice), draw_instance(dice)};
-    const bool force = dice.one_in(2);
-    say("delete exactly '" + ids[0] + "' and '" + ids[1] + "'" + (force ? " with force" : ""));
-    return both([&](Provider& store) {
-        return store.as_management_capability()->delete_instances_atomic(ids, force);
-    });
-}
-
-Player::Answers Player::remove_bulk(Dice& dice) {
-    const auto filter = draw_filter(dice, clock_.now());
-    say("delete in bulk");
-    return both([&](Provider& store) {
-        return store.as_management_capability()->delete_instance_bulk(filter);
-    });
-}
-
-Player::Answers Player::prune(Dice& dice) {
-    const auto& instance = draw_instance(dice);
-    const auto options = draw_prune(dice, clock_.now());
-    say("prune '" + instance + "'");
-    return both([&](Provider& store) {
-        return store.as_management_capability()->prune_executions(instance, options);
-    });
-}
-
-Player::Answers Player::prune_bulk(Dice& dice) {
-    const auto filter = draw_filter(dice, clock_.now());
-    const auto options = draw_prune(dice, clock_.now());
-    say("prune in bulk");
-    return both([&](Provider& store) {
-        return store.as_management_capability()->prune_executions_bulk(filter, options);
-    });
-}
-
-Player::Answers Player::reopen() {
-    say("reopen");
-    subject_.reset();
-    auto reopened = factory_.reopen();
-    if (!reopened) {
-        return {.oracle = "reopened", .subject = describe(reopened.error())};
-    }
-    subject_ = *std::move(reopened);
     return {};
 }
 

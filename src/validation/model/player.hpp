@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "validation/model/describe.hpp"
 #include "validation/model/script.hpp"
 
 #include <durable/provider.hpp>
@@ -55,6 +56,7 @@ class Player {
 
     Answers act(Verb verb, Dice& dice);
     Answers send(Dice& dice);
+    Answers start(Dice& dice);
     Answers enqueue_activity(Dice& dice);
     Answers fetch_turn(Dice& dice);
     Answers commit_turn(Dice& dice);
@@ -77,7 +79,9 @@ class Player {
 
     // The same call to both, described.
     template <class Call>
-    Answers both(const Call& call);
+    Answers both(const Call& call) {
+        return {.oracle = describe(call(*oracle_)), .subject = describe(call(*subject_))};
+    }
 
     [[nodiscard]] TurnPair pick_turn(Dice& dice) const;
     [[nodiscard]] WorkPair pick_work(Dice& dice) const;
@@ -91,6 +95,8 @@ class Player {
     std::vector<TurnPair> turns_; // every lease ever granted: stale tokens must be refused alike
     std::vector<WorkPair> works_;
     std::uint64_t last_event_id_ = 0;
+    // Which suspects are under way is not stored: after a reopen the stores may differ in that.
+    bool may_be_careful_ = true;
     std::vector<std::string> script_;
 };
 

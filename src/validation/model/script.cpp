@@ -13,10 +13,11 @@ struct Weight {
 // they survive.
 constexpr std::array weights = {
     Weight{.verb = Verb::send, .weight = 24},
+    Weight{.verb = Verb::start, .weight = 6},
     Weight{.verb = Verb::enqueue_activity, .weight = 6},
     Weight{.verb = Verb::fetch_turn, .weight = 22},
     Weight{.verb = Verb::commit_turn, .weight = 22},
-    Weight{.verb = Verb::abandon_turn, .weight = 4},
+    Weight{.verb = Verb::abandon_turn, .weight = 8},
     Weight{.verb = Verb::renew_turn, .weight = 2},
     Weight{.verb = Verb::fetch_work, .weight = 14},
     Weight{.verb = Verb::finish_work, .weight = 8},

@@ -14,6 +14,7 @@ namespace durable::validation {
 
 enum class Verb : std::uint8_t {
     send,
+    start,
     enqueue_activity,
     fetch_turn,
     commit_turn,

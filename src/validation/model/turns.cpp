@@ -14,6 +14,10 @@ constexpr std::array<std::string_view, 3> values = {"v", "", "a longer value \xC
 constexpr std::array<std::int64_t, 8> durations = {0, 1, 10, 50, 100, 1000, 5000, 30000};
 constexpr std::array<std::string_view, 3> labels = {"gpu", "cpu", ""};
 constexpr std::array<std::string_view, 2> session_ids = {"s1", "s2"};
+constexpr std::array<std::string_view, 2> orchestrations = {"Orch", "Other"};
+constexpr std::array<std::string_view, 2> versions = {"1.0.0", "2.0.0"};
+constexpr std::array<std::string_view, 2> activities = {"Work", "Play"};
+constexpr std::array<std::string_view, 2> reasons = {"no code", "another reason"};
 
 template <std::size_t N>
 std::string word(Dice& dice, const std::array<std::string_view, N>& choices) {
@@ -66,6 +70,9 @@ ExecutionMetadata draw_metadata(Dice& dice) {
         metadata.status = dice.pick(statuses);
         metadata.output = maybe(dice, word(dice, values));
     }
+    if (dice.one_in(60)) {
+        metadata.status = ExecutionStatus::pending; // must be refused
+    }
     if (!dice.one_in(4)) {
         metadata.orchestration_name = dice.one_in(2) ? "Orch" : "Other";
         metadata.orchestration_version = maybe(dice, dice.one_in(2) ? "1.0.0" : "2.0.0");
@@ -97,20 +104,67 @@ std::string draw_owner(Dice& dice) {
     return dice.one_in(2) ? "worker-1" : "worker-2";
 }
 
+work::StartOrchestration draw_start(Dice& dice) {
+    return {.instance = draw_instance(dice),
+            .orchestration = word(dice, orchestrations),
+            .input = word(dice, values),
+            .version = maybe(dice, word(dice, versions)),
+            .parent_instance = dice.one_in(3) ? std::optional{draw_instance(dice)} : std::nullopt};
+}
+
+std::shared_ptr<const OrchestrationCode> draw_code(Dice& dice) {
+    if (!dice.one_in(3)) {
+        return nullptr;
+    }
+    auto code = std::make_shared<OrchestrationCode>();
+    for (auto count = dice.below(3); count > 0; --count) {
+        auto& known = code->versions[word(dice, orchestrations)];
+        for (auto more = dice.below(3); more > 0; --more) {
+            known.insert(word(dice, versions));
+        }
+    }
+    if (dice.one_in(2)) {
+        code->cancelled_for = draw_duration(dice);
+    }
+    return code;
+}
+
+std::shared_ptr<const std::set<std::string, std::less<>>> draw_activity_names(Dice& dice) {
+    if (!dice.one_in(3)) {
+        return nullptr;
+    }
+    std::set<std::string, std::less<>> names;
+    for (auto count = dice.below(3); count > 0; --count) {
+        names.insert(word(dice, activities));
+    }
+    return std::make_shared<const std::set<std::string, std::less<>>>(std::move(names));
+}
+
+AbandonTurn draw_abandon(Dice& dice) {
+    AbandonTurn abandon;
+    if (!dice.one_in(3)) {
+        abandon.delay = draw_duration(dice);
+    }
+    abandon.ignore_attempt = dice.one_in(3);
+    abandon.whole_instance = dice.one_in(2);
+    if (dice.one_in(2)) {
+        abandon.parked = dice.one_in(20) ? "\xff" : word(dice, reasons);
+    }
+    return abandon;
+}
+
 WorkItem draw_message(Dice& dice, const std::string& instance, Instant now) {
     const std::uint64_t id = dice.below(6);
     const std::uint64_t execution = 1 + dice.below(2);
     switch (dice.below(12)) {
     case 0:
     case 1:
-    case 2:
-        return work::StartOrchestration{
-            .instance = instance,
-            .orchestration = dice.one_in(2) ? "Orch" : "Other",
-            .input = word(dice, values),
-            .version = maybe(dice, "1.0.0"),
-            .parent_instance = dice.one_in(3) ? std::optional{draw_instance(dice)} : std::nullopt,
-            .execution_id = execution};
+    case 2: {
+        auto start = draw_start(dice);
+        start.instance = instance;
+        start.execution_id = execution;
+        return start;
+    }
     case 3:
         return work::ContinueAsNew{
             .instance = instance, .orchestration = "Orch", .version = maybe(dice, "2.0.0")};
@@ -145,7 +199,7 @@ draw_activity(Dice& dice, const std::string& instance, std::uint64_t execution_i
     work::ActivityExecute item{.instance = instance,
                                .execution_id = execution_id,
                                .id = dice.below(6),
-                               .name = "Work",
+                               .name = word(dice, activities),
                                .input = word(dice, values)};
     if (dice.one_in(3)) {
         item.tag = word(dice, labels);

@@ -10,6 +10,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
 #include <span>
 #include <string>
 
@@ -21,10 +24,19 @@ namespace durable::validation {
 [[nodiscard]] const std::string& draw_instance(Dice& dice);
 [[nodiscard]] Duration draw_duration(Dice& dice);
 [[nodiscard]] WorkItem draw_message(Dice& dice, const std::string& instance, Instant now);
+[[nodiscard]] work::StartOrchestration draw_start(Dice& dice);
 [[nodiscard]] work::ActivityExecute
 draw_activity(Dice& dice, const std::string& instance, std::uint64_t execution_id);
 [[nodiscard]] TagFilter draw_tags(Dice& dice);
 [[nodiscard]] std::string draw_owner(Dice& dice);
+
+// The code of a node: nullptr most of the time, else some of what there is.
+[[nodiscard]] std::shared_ptr<const OrchestrationCode> draw_code(Dice& dice);
+[[nodiscard]] std::shared_ptr<const std::set<std::string, std::less<>>>
+draw_activity_names(Dice& dice);
+
+// How a turn is given back; its token is the caller's.
+[[nodiscard]] AbandonTurn draw_abandon(Dice& dice);
 
 // A turn's outcome, mostly legal. `last_event_id` grows, so that ids are usually fresh.
 [[nodiscard]] TurnCommit draw_commit(Dice& dice,

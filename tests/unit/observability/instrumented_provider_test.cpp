@@ -1,9 +1,14 @@
+#include "observability/call_counters.hpp"
+
 #include <durable/instrumented.hpp>
 #include <durable/memory.hpp>
 #include <durable/provider_admin.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <set>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -45,11 +50,36 @@ TEST_F(InstrumentedProviderTest, CountsErrorsByTheirCode) {
     EXPECT_EQ(provider.of("enqueue_for_worker").errors_of(ErrorCode::lock_lost), 0u);
 }
 
+TEST(CallNames, EveryCallOfTheContractHasOneOfItsOwn) {
+    std::set<std::string_view> names;
+    for (std::size_t call = 0; call < call_count; ++call) {
+        names.insert(name_of(static_cast<Call>(call)));
+    }
+
+    EXPECT_EQ(names.size(), 41u);
+    EXPECT_FALSE(names.contains(""));
+    EXPECT_EQ(name_of(Call::start_instance), "start_instance");
+    EXPECT_EQ(name_of(Call::list_parked), "list_parked");
+}
+
+TEST_F(InstrumentedProviderTest, CountsStartsAndThoseThatCameTooLate) {
+    const work::StartOrchestration start{.instance = "a", .orchestration = "Hello"};
+
+    ASSERT_TRUE(provider.start_instance(start, std::nullopt));
+    ASSERT_FALSE(provider.start_instance(start, std::nullopt));
+
+    EXPECT_EQ(provider.of("start_instance").calls, 2u);
+    EXPECT_EQ(provider.of("start_instance").errors_of(ErrorCode::already_exists), 1u);
+    EXPECT_EQ(provider.of("enqueue_for_orchestrator").calls, 0u);
+}
+
 TEST_F(InstrumentedProviderTest, WatchesTheManagementHalfToo) {
     ASSERT_TRUE(provider.as_management_capability()->list_instances());
     ASSERT_FALSE(provider.as_management_capability()->get_instance_info("nobody"));
+    ASSERT_TRUE(provider.as_management_capability()->list_parked(0ms, 10));
 
     EXPECT_EQ(provider.of("list_instances").calls, 1u);
+    EXPECT_EQ(provider.of("list_parked").calls, 1u);
     EXPECT_EQ(provider.of("get_instance_info").errors_of(ErrorCode::not_found), 1u);
 }
 

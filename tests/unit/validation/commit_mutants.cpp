@@ -15,7 +15,8 @@ class ReleasesTheLeaseOfARefusedCommit final : public Mutant {
     Result<> ack_orchestration_item(const TurnCommit& commit) override {
         auto result = inner().ack_orchestration_item(commit);
         if (!result) {
-            (void)inner().abandon_orchestration_item(commit.lock_token, std::nullopt, true);
+            (void)inner().abandon_orchestration_item(
+                {.lock_token = commit.lock_token, .delay = std::nullopt, .ignore_attempt = true});
         }
         return result;
     }

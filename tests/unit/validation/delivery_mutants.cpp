@@ -72,10 +72,11 @@ class NeverCountsAnAttempt final : public Mutant {
 class CountsAttemptsThatDoNotCount final : public Mutant {
  public:
     using Mutant::Mutant;
-    Result<> abandon_orchestration_item(const std::string& lock_token,
-                                        std::optional<Duration> delay,
-                                        bool /*ignore_attempt*/) override {
-        return inner().abandon_orchestration_item(lock_token, delay, false);
+    Result<> abandon_orchestration_item(const AbandonTurn& abandon) override {
+        return inner().abandon_orchestration_item({.lock_token = abandon.lock_token,
+                                                   .delay = abandon.delay,
+                                                   .whole_instance = abandon.whole_instance,
+                                                   .parked = abandon.parked});
     }
 };
 
@@ -89,19 +90,18 @@ class HauntsTheNextOfThatId final : public Mutant {
             return turn;
         }
         if (haunted_.contains((*turn)->instance)) {
-            (void)inner().abandon_orchestration_item((*turn)->lock_token, std::nullopt, true);
+            (void)inner().abandon_orchestration_item(
+                {.lock_token = (*turn)->lock_token, .delay = std::nullopt, .ignore_attempt = true});
             return std::nullopt;
         }
         holder_[(*turn)->lock_token] = (*turn)->instance;
         return turn;
     }
-    Result<> abandon_orchestration_item(const std::string& lock_token,
-                                        std::optional<Duration> delay,
-                                        bool ignore_attempt) override {
-        if (delay) {
-            backed_off_.insert(holder_[lock_token]);
+    Result<> abandon_orchestration_item(const AbandonTurn& abandon) override {
+        if (abandon.delay) {
+            backed_off_.insert(holder_[abandon.lock_token]);
         }
-        return inner().abandon_orchestration_item(lock_token, delay, ignore_attempt);
+        return inner().abandon_orchestration_item(abandon);
     }
     Result<DeleteInstanceResult> delete_instance(const std::string& instance, bool force) override {
         if (backed_off_.contains(instance)) {
@@ -140,10 +140,10 @@ class ForgetsThatLeasesEnd final : public Mutant {
 class IgnoresTheBackoffOfTurns final : public Mutant {
  public:
     using Mutant::Mutant;
-    Result<> abandon_orchestration_item(const std::string& lock_token,
-                                        std::optional<Duration> /*delay*/,
-                                        bool ignore_attempt) override {
-        return inner().abandon_orchestration_item(lock_token, std::nullopt, ignore_attempt);
+    Result<> abandon_orchestration_item(const AbandonTurn& abandon) override {
+        return inner().abandon_orchestration_item({.lock_token = abandon.lock_token,
+                                                   .ignore_attempt = abandon.ignore_attempt,
+                                                   .parked = abandon.parked});
     }
 };
 

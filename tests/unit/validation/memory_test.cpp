@@ -18,8 +18,16 @@ class RealTimeFactory final : public Factory {
 };
 
 [[maybe_unused]] const bool all = register_with_gtest("Memory", memory_factory);
-[[maybe_unused]] const bool waiting = register_with_gtest(
-    "MemoryRealTime", [] { return std::make_unique<RealTimeFactory>(); }, "long_polling");
+std::unique_ptr<Factory> real_time() {
+    return std::make_unique<RealTimeFactory>();
+}
+
+[[maybe_unused]] const bool waiting =
+    register_with_gtest("MemoryRealTime", real_time, "long_polling");
+[[maybe_unused]] const bool waiting_with_code =
+    register_with_gtest("MemoryRealTime", real_time, "code");
+[[maybe_unused]] const bool waiting_for_suspects =
+    register_with_gtest("MemoryRealTime", real_time, "suspects");
 
 } // namespace
 } // namespace durable::validation

@@ -7,8 +7,11 @@
 #include <durable/model_check.hpp>
 #include <durable/validation.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +43,42 @@ TEST_P(RandomSequences, TheLedgerAnswersLikeThePlainContract) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomSequences, ::testing::Range<std::uint64_t>(1, 11));
+
+class NaiveStores final : public Factory {
+ public:
+    Result<std::shared_ptr<Provider>> create() override { return testing::naive_provider(clock_); }
+    ManualClock* clock() override { return clock_.get(); }
+    [[nodiscard]] bool long_polling() const override { return false; }
+
+ private:
+    std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
+};
+
+// It neither waits nor tells revisions, and checks no text: of the contract it is the part that
+// random sequences play.
+TEST(NaiveProvider, KeepsThePromisesItIsAModelOf) {
+    constexpr std::array<std::string_view, 14> categories = {"abandon",
+                                                             "cancellation",
+                                                             "capability_filtering",
+                                                             "code",
+                                                             "deletion",
+                                                             "fairness",
+                                                             "kv_store",
+                                                             "parked",
+                                                             "poison_message",
+                                                             "queue_semantics",
+                                                             "starting",
+                                                             "suspects",
+                                                             "tag_filtering",
+                                                             "timers"};
+    for (const auto& check : checks()) {
+        if (std::ranges::find(categories, check.category) != categories.end()) {
+            NaiveStores stores;
+            const auto verdict = run(check, stores);
+            EXPECT_NE(verdict.outcome, Outcome::failed) << check.name << ": " << verdict.message;
+        }
+    }
+}
 
 TEST(ModelCheck, AStoreEqualsItsOwnOracle) {
     expect_no_difference(memory_oracle(), 1, 300);

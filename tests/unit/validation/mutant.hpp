@@ -93,5 +93,7 @@ class KeepingFactory : private MemoryStores, public ForwardingFactory {
 [[nodiscard]] std::vector<Defect> state_defects();
 [[nodiscard]] std::vector<Defect> store_defects();
 [[nodiscard]] std::vector<Defect> size_defects();
+[[nodiscard]] std::vector<Defect> code_defects();
+[[nodiscard]] std::vector<Defect> starting_defects();
 
 } // namespace durable::validation

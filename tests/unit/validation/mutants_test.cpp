@@ -25,7 +25,9 @@ std::vector<Defect> all_defects() {
                           waiting_defects(),
                           state_defects(),
                           store_defects(),
-                          size_defects()}) {
+                          size_defects(),
+                          code_defects(),
+                          starting_defects()}) {
         all.insert(all.end(), defects.begin(), defects.end());
     }
     return all;

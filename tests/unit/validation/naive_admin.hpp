@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/try.hpp"
-#include "naive_store.hpp"
+#include "naive_turns.hpp"
 
 #include <durable/provider_admin.hpp>
 
@@ -15,9 +15,9 @@
 
 namespace durable::testing::naive {
 
-class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
+class NaiveAdmin : public ProviderAdmin, protected NaiveTurns {
  public:
-    using NaiveStore::NaiveStore;
+    using NaiveTurns::NaiveTurns;
 
     Result<std::vector<std::string>> list_instances() override {
         const std::scoped_lock lock{mutex_};
@@ -56,15 +56,17 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
         if (row == rows_.end()) {
             return fail(ErrorCode::not_found, "not found", "get_instance_info");
         }
+        const auto* execution = current(id);
         return InstanceInfo{.instance_id = id,
                             .orchestration_name = row->second.name,
                             .orchestration_version = row->second.version,
                             .current_execution_id = row->second.execution,
                             .status = status_of(id),
-                            .output = executions_[{id, row->second.execution}].output,
+                            .output = execution != nullptr ? execution->output : std::nullopt,
                             .created_at = row->second.created,
                             .updated_at = row->second.updated,
-                            .parent_instance_id = row->second.parent};
+                            .parent_instance_id = row->second.parent,
+                            .parked = row->second.parked};
     }
     Result<ExecutionInfo> get_execution_info(const std::string& id,
                                              std::uint64_t execution_id) override {
@@ -86,6 +88,7 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
                               .total_executions = executions_.size()};
         for (const auto& [id, row] : rows_) {
             metrics.running_instances += status_of(id) == "Running" ? 1U : 0U;
+            metrics.pending_instances += pending(id) ? 1U : 0U;
             metrics.completed_instances += status_of(id) == "Completed" ? 1U : 0U;
             metrics.failed_instances += status_of(id) == "Failed" ? 1U : 0U;
         }
@@ -110,6 +113,12 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
     }
     Result<std::vector<QuarantinedItem>> list_quarantined() override {
         return std::vector<QuarantinedItem>{};
+    }
+    Result<std::vector<ParkedWork>> list_parked(Duration waited, std::uint32_t limit) override {
+        const std::scoped_lock lock{mutex_};
+        auto found = parked(now() - std::max(waited, Duration::zero()));
+        found.resize(std::min<std::size_t>(found.size(), limit));
+        return found;
     }
     Result<std::vector<std::string>> list_children(const std::string& id) override {
         const std::scoped_lock lock{mutex_};
@@ -147,7 +156,7 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
         const std::scoped_lock lock{mutex_};
         DeleteInstanceResult sum;
         for (const auto& id : matching(filter)) {
-            if (!rows_.contains(id) || has_parent(id) || status_of(id) == "Running" ||
+            if (!rows_.contains(id) || has_parent(id) || runs(id) || status_of(id) == "Unknown" ||
                 (status_of(id) == "ContinuedAsNew" && successor_queued(id))) {
                 continue;
             }
@@ -172,6 +181,9 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
         const std::scoped_lock lock{mutex_};
         PruneResult sum;
         for (const auto& id : matching(filter)) {
+            if (pending(id)) {
+                continue;
+            }
             const auto one = prune(id, options);
             sum.instances_processed += one.instances_processed;
             sum.executions_deleted += one.executions_deleted;
@@ -218,7 +230,7 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
     remove(const std::vector<std::string>& listed, bool force, const char* op) {
         const std::set<std::string> ids{listed.begin(), listed.end()};
         for (const auto& id : ids) {
-            if (!force && rows_.contains(id) && status_of(id) == "Running") {
+            if (!force && rows_.contains(id) && runs(id)) {
                 return fail(ErrorCode::still_running, "still running", op);
             }
         }
@@ -235,18 +247,31 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
             }
             std::erase_if(histories_, own);
             result.executions_deleted += std::erase_if(executions_, own);
-            result.queue_messages_deleted += std::erase_if(
-                messages_, [&](const Message& m) { return target_instance(m.item) == id; });
+            result.queue_messages_deleted += std::erase_if(messages_, [&](const Message& m) {
+                return target_instance(m.item) == id && !has_caller_outside(m, ids);
+            });
+            for (auto& message : messages_) {
+                if (target_instance(message.item) == id) {
+                    message.token.clear();
+                }
+            }
             result.queue_messages_deleted +=
                 std::erase_if(works_, [&](const Work& w) { return w.item.instance == id; });
             result.instances_deleted += rows_.erase(id);
             leases_.erase(id);
-            not_before_.erase(id);
+            hidden_.erase(id);
             stores_.erase(id);
             deltas_.erase(id);
         }
         remove_unbegun_children(ids, result);
         return result;
+    }
+    // A start by a parent that stays begins the next life of the id.
+    [[nodiscard]] static bool has_caller_outside(const Message& message,
+                                                 const std::set<std::string>& deleted) {
+        const auto* start = std::get_if<work::StartOrchestration>(&message.item);
+        return start != nullptr && start->parent_instance &&
+               !deleted.contains(*start->parent_instance);
     }
     void remove_unbegun_children(const std::set<std::string>& parents,
                                  DeleteInstanceResult& result) {
@@ -286,9 +311,12 @@ class NaiveAdmin : public ProviderAdmin, protected NaiveStore {
                 result.queue_messages_deleted +=
                     std::erase_if(works_, [&](const Work& w) { return w.item.instance == id; });
                 leases_.erase(id);
-                not_before_.erase(id);
+                hidden_.erase(id);
             }
         }
+    }
+    [[nodiscard]] bool runs(const std::string& id) const {
+        return status_of(id) == "Running" || pending(id);
     }
     [[nodiscard]] bool successor_queued(const std::string& id) const {
         return std::ranges::any_of(messages_, [&](const Message& message) {

@@ -2,7 +2,6 @@
 
 #include "base/try.hpp"
 #include "naive_admin.hpp"
-#include "naive_store.hpp"
 
 #include <durable/codec.hpp>
 
@@ -15,6 +14,11 @@ namespace durable::testing {
 
 namespace naive {
 namespace {
+
+// Text is what a message may carry.
+bool is_text(const std::string& text) {
+    return encode(WorkItem{work::ExternalRaised{.name = "text", .data = text}}).has_value();
+}
 
 class NaiveProvider final : public Provider, public NaiveAdmin {
  public:
@@ -35,8 +39,7 @@ class NaiveProvider final : public Provider, public NaiveAdmin {
         }
         for (const auto& message : messages_) {
             const auto& id = target_instance(message.item);
-            if (message.visible <= now() && !leased(id) && !hidden(id) && allowed(id, request) &&
-                startable(id)) {
+            if (deliverable(id, message) && ready(id) && allowed(id, request)) {
                 return lease(id, request);
             }
         }
@@ -52,6 +55,9 @@ class NaiveProvider final : public Provider, public NaiveAdmin {
         }
         const Key key{*id, commit.execution_id};
         DURABLE_TRY(check_events(key, commit.history_delta, op));
+        if (commit.metadata.status == ExecutionStatus::pending) {
+            return fail(ErrorCode::invalid_argument, "no commit makes an instance pending", op);
+        }
         for (const auto& item : commit.worker_items) {
             if (!std::holds_alternative<work::ActivityExecute>(item)) {
                 return fail(ErrorCode::invalid_argument, "not an activity", op);
@@ -88,22 +94,36 @@ class NaiveProvider final : public Provider, public NaiveAdmin {
         return {};
     }
 
-    Result<> abandon_orchestration_item(const std::string& token,
-                                        std::optional<Duration> delay,
-                                        bool ignore_attempt) override {
+    Result<> abandon_orchestration_item(const AbandonTurn& abandon) override {
         const std::scoped_lock lock{mutex_};
-        const auto id = owner_of(token);
+        constexpr auto* op = "abandon_orchestration_item";
+        const auto id = owner_of(abandon.lock_token);
         if (!id) {
-            return fail(ErrorCode::lock_lost, "no lease", "abandon_orchestration_item");
+            return fail(ErrorCode::lock_lost, "no lease", op);
         }
+        if (abandon.parked && !is_text(*abandon.parked)) {
+            return fail(ErrorCode::invalid_argument, "the reason is not UTF-8", op);
+        }
+        const auto delay = abandon.delay.value_or(Duration::zero());
+        const bool hides = delay > Duration::zero();
+        const bool cancelled_meanwhile = std::ranges::any_of(messages_, [&](const Message& each) {
+            return deliverable(*id, each) && each.token != abandon.lock_token &&
+                   std::holds_alternative<work::CancelInstance>(each.item);
+        });
         for (auto& message : messages_) {
-            if (message.token == token) {
+            if (message.token == abandon.lock_token) {
                 message.token.clear();
-                message.attempts -= ignore_attempt && message.attempts > 0 ? 1U : 0U;
+                message.attempts -= abandon.ignore_attempt && message.attempts > 0 ? 1U : 0U;
+                message.hidden = hides && !abandon.whole_instance ? now() + delay : message.hidden;
             }
         }
-        if (delay) {
-            not_before_[*id] = now() + *delay;
+        if (hides && abandon.whole_instance && !cancelled_meanwhile) {
+            hidden_[*id] = {.since = now(), .until = now() + delay, .last_seq = seq_};
+        }
+        const auto row = rows_.find(*id);
+        if (abandon.parked && row != rows_.end() &&
+            (!row->second.parked || row->second.parked->reason != *abandon.parked)) {
+            row->second.parked = Parked{.reason = *abandon.parked, .since = now()};
         }
         leases_.erase(*id);
         return {};
@@ -155,12 +175,17 @@ class NaiveProvider final : public Provider, public NaiveAdmin {
         const std::scoped_lock lock{mutex_};
         for (auto& work : works_) {
             const bool free = work.token.empty() || work.until <= steady();
-            if (work.visible > now() || !free || !request.tags.matches(work.item.tag) ||
+            const bool suspect = work.attempts >= suspect_after;
+            if (work.visible > now() || !free ||
+                (request.code != nullptr && !request.code->contains(work.item.name)) ||
+                (request.one_suspect && suspect && suspect_under_way()) ||
+                !request.tags.matches(work.item.tag) ||
                 !session_open(work.item.session_id, request.session)) {
                 continue;
             }
             work.token = "work " + std::to_string(++tokens_);
             work.until = steady() + request.lock_timeout;
+            work.lone_suspect = request.one_suspect && suspect;
             ++work.attempts;
             if (work.item.session_id) {
                 sessions_[*work.item.session_id] = {.owner = request.session->owner_id,
@@ -236,6 +261,30 @@ class NaiveProvider final : public Provider, public NaiveAdmin {
         });
     }
 
+    Result<> start_instance(const work::StartOrchestration& start,
+                            std::optional<Duration> delay) override {
+        const std::scoped_lock lock{mutex_};
+        constexpr auto* op = "start_instance";
+        if (!encode(WorkItem{start})) {
+            return fail(ErrorCode::invalid_argument, "not UTF-8", op);
+        }
+        const bool queued = std::ranges::any_of(messages_, [&](const Message& message) {
+            const auto* other = std::get_if<work::StartOrchestration>(&message.item);
+            return other != nullptr && other->instance == start.instance;
+        });
+        if (queued || rows_.contains(start.instance)) {
+            return fail(ErrorCode::already_exists, "it is there", op);
+        }
+        rows_[start.instance] = {.name = start.orchestration,
+                                 .version = start.version.value_or("unknown"),
+                                 .parent = start.parent_instance,
+                                 .created = now(),
+                                 .updated = now(),
+                                 .number = ++rows_made_};
+        push(start, now() + delay.value_or(Duration::zero()));
+        return {};
+    }
+
     Result<> enqueue_for_orchestrator(const WorkItem& item,
                                       std::optional<Duration> delay) override {
         const std::scoped_lock lock{mutex_};
@@ -293,14 +342,17 @@ class NaiveProvider final : public Provider, public NaiveAdmin {
         if (row == rows_.end()) {
             return InstanceState{};
         }
-        const auto& execution = executions_[{row->first, row->second.execution}];
+        const auto* execution = current(row->first);
         return InstanceState{.exists = true,
                              .orchestration_name = row->second.name,
                              .orchestration_version = row->second.version,
                              .execution_id = row->second.execution,
-                             .status = execution.status,
-                             .output = execution.output,
-                             .custom_status = row->second.status};
+                             .status = execution != nullptr  ? execution->status
+                                       : pending(row->first) ? ExecutionStatus::pending
+                                                             : ExecutionStatus::running,
+                             .output = execution != nullptr ? execution->output : std::nullopt,
+                             .custom_status = row->second.status,
+                             .parked = row->second.parked};
     }
 };
 

@@ -39,14 +39,18 @@ struct Row { // of an instance
     Instant created;
     Instant updated;
     std::uint64_t number = 0; // creation order
+    std::optional<Parked> parked;
 };
 
 struct Message {
     std::uint64_t seq = 0;
     WorkItem item;
-    Instant visible;
+    Instant visible; // which the order of timers goes by
     std::uint32_t attempts = 0;
     std::string token;
+    Instant hidden{}; // by an abandon, until then
+
+    [[nodiscard]] Instant deliverable() const { return std::max(visible, hidden); }
 };
 
 struct Work {
@@ -56,11 +60,19 @@ struct Work {
     std::uint32_t attempts = 0;
     std::string token;
     SteadyInstant until;
+    bool lone_suspect = false; // the lease is what other suspects wait for
 };
 
 struct Lease {
     std::string token;
     SteadyInstant until;
+    bool lone_suspect = false;
+};
+
+struct Hidden { // a whole instance
+    Instant since;
+    Instant until;
+    std::uint64_t last_seq = 0; // when it was hidden
 };
 
 struct Session {
@@ -83,113 +95,6 @@ class NaiveStore {
 
     [[nodiscard]] Instant now() const { return clock_->now(); }
     [[nodiscard]] SteadyInstant steady() const { return clock_->steady(); }
-
-    // ---- fetching a turn
-
-    [[nodiscard]] bool leased(const std::string& id) const {
-        const auto lease = leases_.find(id);
-        return lease != leases_.end() && lease->second.until > steady();
-    }
-    [[nodiscard]] bool hidden(const std::string& id) const {
-        const auto until = not_before_.find(id);
-        return until != not_before_.end() && until->second > now();
-    }
-    [[nodiscard]] bool allowed(const std::string& id, const FetchOrchestration& request) {
-        const auto row = rows_.find(id);
-        if (!request.filter || row == rows_.end()) {
-            return true;
-        }
-        const auto execution = executions_.find({id, row->second.execution});
-        return execution == executions_.end() || !execution->second.pinned ||
-               request.filter->matches(*execution->second.pinned);
-    }
-    [[nodiscard]] const history::OrchestrationStarted* started(const std::string& id) {
-        for (const auto& event : histories_[{id, latest(id)}]) {
-            if (const auto* found = std::get_if<history::OrchestrationStarted>(&event.kind)) {
-                return found;
-            }
-        }
-        return nullptr;
-    }
-    [[nodiscard]] bool startable(const std::string& id) {
-        return rows_.contains(id) || started(id) != nullptr ||
-               std::ranges::any_of(messages_, [&](const Message& message) {
-                   return target_instance(message.item) == id && message.visible <= now() &&
-                          is_start(message.item);
-               });
-    }
-    // As they went in; a timer behind the last that was there before it was due.
-    static void put_in_order(std::vector<const Message*>& messages) {
-        std::vector<const Message*> timers;
-        std::erase_if(messages, [&](const Message* message) {
-            const auto timer = std::holds_alternative<work::TimerFired>(message->item);
-            if (timer) {
-                timers.push_back(message);
-            }
-            return timer;
-        });
-        const auto before = [](const Message* a, const Message* b) {
-            return std::tie(a->visible, a->seq) < std::tie(b->visible, b->seq);
-        };
-        std::ranges::sort(timers, before);
-        for (const auto* timer : timers) {
-            auto place = messages.end();
-            while (place != messages.begin() && !before(*std::prev(place), timer)) {
-                --place;
-            }
-            messages.insert(place, timer);
-        }
-    }
-    OrchestrationItem lease(const std::string& id, const FetchOrchestration& request) {
-        OrchestrationItem item{.instance = id, .execution_id = 1};
-        item.lock_token = "turn " + std::to_string(++tokens_);
-        std::vector<const Message*> order;
-        for (auto& message : messages_) {
-            if (target_instance(message.item) == id && message.visible <= now()) {
-                message.token = item.lock_token;
-                item.attempt_count = std::max(item.attempt_count, ++message.attempts);
-                order.push_back(&message);
-            }
-        }
-        put_in_order(order);
-        for (const auto* message : order) {
-            item.messages.push_back(message->item);
-        }
-        leases_[id] = {.token = item.lock_token, .until = steady() + request.lock_timeout};
-        if (const auto row = rows_.find(id); row != rows_.end()) {
-            item.orchestration_name = row->second.name;
-            item.version = row->second.version;
-            item.execution_id = row->second.execution;
-            item.history = events_of({id, item.execution_id});
-        } else if (const auto* from_history = started(id)) {
-            item.orchestration_name = from_history->name;
-            item.version = from_history->version;
-            item.execution_id = latest(id);
-            item.history = events_of({id, item.execution_id});
-        } else {
-            name_from_messages(item);
-            item.execution_id = latest(id);
-            item.history = events_of({id, item.execution_id});
-        }
-        for (const auto& [key, entry] : stores_[id]) {
-            item.kv_snapshot.emplace(key, entry);
-        }
-        return item;
-    }
-    static void name_from_messages(OrchestrationItem& item) {
-        for (const auto& message : item.messages) {
-            if (const auto* start = std::get_if<work::StartOrchestration>(&message)) {
-                item.orchestration_name = start->orchestration;
-                item.version = start->version.value_or("unknown");
-                return;
-            }
-            if (const auto* next = std::get_if<work::ContinueAsNew>(&message)) {
-                item.orchestration_name = next->orchestration;
-                item.version = next->version.value_or("unknown");
-                return;
-            }
-        }
-    }
 
     // ---- committing a turn
 
@@ -234,6 +139,7 @@ class NaiveStore {
             execution.pinned = metadata.pinned_version;
         }
         if (const auto row = rows_.find(id); row != rows_.end()) {
+            row->second.parked.reset();
             row->second.execution = std::max(row->second.execution, key.second);
             row->second.updated = now();
         }
@@ -353,9 +259,24 @@ class NaiveStore {
         }
         return all;
     }
-    [[nodiscard]] std::string status_of(const std::string& id) const {
+    [[nodiscard]] const Execution* current(const std::string& id) const {
         const auto found = executions_.find({id, rows_.at(id).execution});
-        return found != executions_.end() ? std::string{name_of(found->second.status)} : "Unknown";
+        return found != executions_.end() ? &found->second : nullptr;
+    }
+    // Started, and neither an execution nor history yet.
+    [[nodiscard]] bool pending(const std::string& id) const {
+        return rows_.contains(id) &&
+               std::ranges::none_of(executions_,
+                                    [&](const auto& entry) { return entry.first.first == id; }) &&
+               std::ranges::none_of(histories_, [&](const auto& entry) {
+                   return entry.first.first == id && !entry.second.empty();
+               });
+    }
+    [[nodiscard]] std::string status_of(const std::string& id) const {
+        if (const auto* execution = current(id)) {
+            return std::string{name_of(execution->status)};
+        }
+        return pending(id) ? "Pending" : "Unknown";
     }
 
     std::mutex mutex_;
@@ -366,7 +287,7 @@ class NaiveStore {
     std::vector<Message> messages_; // by seq
     std::vector<Work> works_;       // by seq
     std::map<std::string, Lease> leases_;
-    std::map<std::string, Instant> not_before_;
+    std::map<std::string, Hidden> hidden_;
     std::map<std::string, Session> sessions_;
     std::map<std::string, std::map<std::string, KvEntry>> stores_;
     std::map<std::string, std::map<std::string, std::optional<KvEntry>>> deltas_;

@@ -51,6 +51,27 @@ class ForgivesAttempts final : public KeepingFactory {
     };
 };
 
+// Why an instance is parked was told to the watchers only.
+class ForgetsReasons final : public KeepingFactory {
+ public:
+    Result<std::shared_ptr<Provider>> reopen() override {
+        return std::make_shared<Silent>(*KeepingFactory::reopen());
+    }
+
+ private:
+    class Silent final : public Mutant {
+     public:
+        using Mutant::Mutant;
+        Result<InstanceState> watch_instance(const WatchInstance& request) override {
+            auto state = inner().watch_instance(request);
+            if (state) {
+                state->parked.reset();
+            }
+            return state;
+        }
+    };
+};
+
 } // namespace
 
 std::vector<Defect> store_defects() {
@@ -67,6 +88,10 @@ std::vector<Defect> store_defects() {
         {.name = "ForgivesAttempts",
          .make = [] { return std::make_unique<ForgivesAttempts>(); },
          .caught_by = {"attempts_survive_a_reopen"}},
+        {.name = "ForgetsReasons",
+         .make = [] { return std::make_unique<ForgetsReasons>(); },
+         .caught_by = {"pending_and_parked_instances_survive_a_reopen",
+                       "management_holds_when_the_store_is_reopened_before_every_call"}},
     };
 }
 
