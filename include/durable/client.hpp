@@ -112,13 +112,13 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     Client& operator=(const Client&) = default;
     ~Client() = default;
 
-    // Starts an instance. One id is one instance for ever: while it exists, running or ended, every
-    // further start changes nothing, whatever its name, version or input (T-18).
-    //   already_exists    the instance has begun (its first turn is committed)
+    // Starts an instance: it exists, pending, when this returns. One id is one instance for ever:
+    // while it exists, pending, running or ended, every further start changes nothing, whatever its
+    // name, version or input (T-18). Of callers that start one id at the same time exactly one
+    // succeeds, or, with Existing::attach, all of them, with handles of that one's instance.
+    //   already_exists    there is such an instance, or a parent's start of it is queued
     //   invalid_argument  the id is not allowed, or the input has no payload text
-    // Between sending a start and its first turn the id is not seen as taken: of several starts
-    // sent in that window all succeed here, the first in the queue takes effect, the others are
-    // dropped. All handles then speak of that one instance.
+    // After `unavailable` the start may have been stored or not: start again, with attach.
     template <class R, class In>
     [[nodiscard]] Result<Run<R>> start(const Orchestration<R(In)>& orchestration,
                                        const std::type_identity_t<In>& input,
@@ -135,7 +135,7 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     template <class R>
     [[nodiscard]] Run<R> attach(const Orchestration<R()>& orchestration, std::string id) const;
 
-    // Sends an event to whoever waits for it. Before the instance has begun it is kept for a while.
+    // Sends an event to the wait for it. One that is sent before the start is kept for a while.
     template <class T>
     [[nodiscard]] Result<> raise(const std::string& id,
                                  const Event<T>& event,

@@ -12,7 +12,9 @@
 #include <durable/provider.hpp>
 #include <durable/provider_admin.hpp>
 #include <durable/result.hpp>
+#include <durable/time.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,7 +46,7 @@ class Management final { // NOLINT(cppcoreguidelines-special-member-functions)
     // ---- Instances
 
     [[nodiscard]] Result<std::vector<std::string>> list_instances() const; // newest first
-    // "Running", "Completed", "Failed", "ContinuedAsNew"; anything else is invalid_argument.
+    // "Pending", "Running", "Completed", "Failed", "ContinuedAsNew"; else invalid_argument.
     [[nodiscard]] Result<std::vector<std::string>>
     list_instances_by_status(const std::string& status) const;
     [[nodiscard]] Result<InstanceInfo> instance_info(const std::string& instance) const;
@@ -69,6 +71,11 @@ class Management final { // NOLINT(cppcoreguidelines-special-member-functions)
     [[nodiscard]] Result<SystemMetrics> system_metrics() const;
     [[nodiscard]] Result<QueueDepths> queue_depths() const;
     [[nodiscard]] Result<std::vector<QuarantinedItem>> quarantined() const;
+    // What does not go on, oldest first: instances that a node has given back, with its reason; and
+    // turns and activities that no node has fetched for so long, for example because none has their
+    // code. Then the reason is empty, and `name` and `version` say which code is wanted.
+    [[nodiscard]] Result<std::vector<ParkedWork>> parked(Timespan waited = std::chrono::seconds{10},
+                                                         std::uint32_t limit = 1000) const;
 
     // ---- Removing
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <durable/error_details.hpp>
+#include <durable/provider.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -11,9 +12,10 @@
 
 namespace durable {
 
-enum class RunStatus : std::uint8_t { not_found, running, completed, failed };
+// `pending`: started, and no turn of it is stored yet.
+enum class RunStatus : std::uint8_t { not_found, pending, running, completed, failed };
 
-// "NotFound", "Running", "Completed", "Failed".
+// "NotFound", "Pending", "Running", "Completed", "Failed".
 [[nodiscard]] std::string_view name_of(RunStatus status) noexcept;
 
 // An instance between two executions is running: nobody outside can tell them apart.
@@ -26,6 +28,10 @@ struct OrchestrationStatus {
     std::optional<ErrorDetails> failure; // failed: why
     std::optional<std::string> custom_status;
     std::uint64_t custom_status_version = 0; // 0: never set
+    // A node has taken it and given it back: why, and since when. It goes on by itself as soon as
+    // the reason is gone. An instance whose code no node has waits without one: see
+    // Management::parked.
+    std::optional<Parked> parked;
 
     [[nodiscard]] bool ended() const noexcept {
         return status == RunStatus::completed || status == RunStatus::failed;

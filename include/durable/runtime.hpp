@@ -38,11 +38,14 @@ struct ShutdownReport {
 };
 
 enum class ParkReason : std::uint8_t {
-    differs,      // today's code differs from its history; see NondeterminismPolicy::park
-    unregistered, // no such orchestration, or version of it, is in this runtime's registry
+    differs, // today's code differs from its history; see NondeterminismPolicy::park
+    // The store has handed it out although no such orchestration, or version of it, is in this
+    // runtime's registry. Stores that keep P14 do not: see Management::parked.
+    unregistered,
 };
 
-// An instance that waits for code. Its status, to clients, is what it was before.
+// An instance that waits for code. To clients it is what it was before, with the report as
+// OrchestrationStatus::parked.
 struct ParkedInstance {
     std::string instance;
     std::uint64_t execution_id = 0;
@@ -79,7 +82,8 @@ class Runtime final {
     ShutdownReport shutdown(Timespan timeout);
 
     // This runtime's view: an instance may be parked by one process and run by another. Of those
-    // that are not registered here, the newest 1000 that have not gone elsewhere since.
+    // that are not registered here, the newest 1000 that have not gone elsewhere since. What the
+    // store knows of all processes: Management::parked.
     [[nodiscard]] std::vector<ParkedInstance> parked() const;
 
     // "a1b2c3d4": names this runtime in logs and worker ids.

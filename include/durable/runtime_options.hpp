@@ -39,9 +39,10 @@ struct RuntimeOptions {
     // Threads that run orchestrations. nullopt: one per core, and no fewer than the store likes
     // (Provider::suitable_concurrency); 0: this runtime runs activities only.
     std::optional<std::size_t> orchestration_threads{};
-    // Most threads that run activities; they are started when needed. nullopt: two per core, and
-    // no fewer than the store likes; 0: this runtime runs orchestrations only.
-    std::optional<std::size_t> activity_threads{};
+    // Most threads that run activities: most activities wait for the network, not for a core.
+    // Threads are started when needed and end when they are not; 0: this runtime runs
+    // orchestrations only.
+    std::size_t activity_threads = 64;
     // Activities that ignore the request to stop keep their thread. So many may be replaced.
     std::size_t max_zombies = 16;
 
@@ -61,9 +62,13 @@ struct RuntimeOptions {
 
     // ---- When things go wrong
 
-    // A message or activity that was handed out more often than this fails its instance (poison).
+    // A message or activity that was handed out more often than this, and whose end was not
+    // stored, fails its instance (poison). Code that is missing or differs is not counted.
     std::uint32_t max_attempts = 10;
-    // Between attempts when no handler is registered here: another process may have it.
+    // An instance waits for a node that has its code. One that was told to end so long ago, and was
+    // taken by no such node, is ended by any other: as cancelled, without its compensations.
+    Timespan cancel_without_code_after = std::chrono::seconds{30};
+    // Between attempts when the store refuses a turn, or hands out what is not registered here.
     GrowingDelay unregistered_backoff{};
     NondeterminismPolicy nondeterminism = NondeterminismPolicy::park;
     GrowingDelay park_backoff{};

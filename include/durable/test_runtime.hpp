@@ -84,8 +84,9 @@ class TestRuntime final {
     //                         sleeps beyond it), or it does not come to rest
     //   invalid_argument      `limit` is negative, or the id is none
     //   not_found             there is no such instance
-    //   orchestration_failed  it, or a child of it, is parked, and this registry will not change:
-    //                         the message is the report of what differs
+    //   orchestration_failed  it, or a child of it, is parked or needs code that is not there, and
+    //                         this registry will not change: the message says what differs, or
+    //                         which orchestration or activity is missing
     [[nodiscard]] Result<OrchestrationStatus> finish(const std::string& id,
                                                      Timespan limit = std::chrono::hours{24 * 365});
     template <class R>

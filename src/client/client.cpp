@@ -81,6 +81,8 @@ RunStatus run_status(const InstanceState& state) {
         return RunStatus::completed;
     case ExecutionStatus::failed:
         return RunStatus::failed;
+    case ExecutionStatus::pending:
+        return RunStatus::pending;
     case ExecutionStatus::running:
     case ExecutionStatus::continued_as_new:
         break;
@@ -107,7 +109,8 @@ to_status(Provider& provider, const std::string& id, const InstanceState& state)
                                .version = state.orchestration_version,
                                .execution_id = state.execution_id,
                                .custom_status = state.custom_status.status,
-                               .custom_status_version = state.custom_status.version};
+                               .custom_status_version = state.custom_status.version,
+                               .parked = state.parked};
     if (status.status == RunStatus::completed) {
         status.output = state.output.value_or("");
     } else if (status.status == RunStatus::failed) {
@@ -159,6 +162,8 @@ std::string_view name_of(RunStatus status) noexcept {
     switch (status) {
     case RunStatus::not_found:
         return "NotFound";
+    case RunStatus::pending:
+        return "Pending";
     case RunStatus::running:
         return "Running";
     case RunStatus::completed:
@@ -182,14 +187,6 @@ Client::send_start(std::string_view name, std::string input, StartOptions option
     DURABLE_TRY(check_options(options));
     if (options.id.empty()) {
         options.id = new_uuid();
-    } else {
-        DURABLE_TRY_ASSIGN(const auto state, provider_->watch_instance({.instance = options.id}));
-        if (state.exists) {
-            if (options.existing == Existing::attach) {
-                return std::move(options.id);
-            }
-            return fail(ErrorCode::already_exists, "instance " + options.id + " exists", "start");
-        }
     }
     work::StartOrchestration start{
         .instance = options.id, .orchestration = std::string{name}, .input = std::move(input)};
@@ -198,8 +195,17 @@ Client::send_start(std::string_view name, std::string input, StartOptions option
     }
     const auto delay =
         options.delay > Duration::zero() ? std::optional<Duration>{options.delay} : std::nullopt;
-    DURABLE_TRY(provider_->enqueue_for_orchestrator(std::move(start), delay));
-    return std::move(options.id);
+    const auto started = provider_->start_instance(start, delay);
+    if (started) {
+        return std::move(options.id);
+    }
+    if (started.error().code != ErrorCode::already_exists) {
+        return std::unexpected{started.error()};
+    }
+    if (options.existing == Existing::attach) {
+        return std::move(options.id);
+    }
+    return fail(ErrorCode::already_exists, "instance " + options.id + " exists", "start");
 }
 
 Result<Run<std::string>>

@@ -37,7 +37,7 @@ Management::list_instances_by_status(const std::string& status) const {
     if (!parse_execution_status(status)) {
         return fail(ErrorCode::invalid_argument,
                     "no such status: '" + status +
-                        "'; expected Running, Completed, Failed or ContinuedAsNew");
+                        "'; expected Pending, Running, Completed, Failed or ContinuedAsNew");
     }
     return admin_->list_instances_by_status(status);
 }
@@ -104,6 +104,15 @@ Result<SystemMetrics> Management::system_metrics() const {
 
 Result<QueueDepths> Management::queue_depths() const {
     return admin_->get_queue_depths();
+}
+
+Result<std::vector<ParkedWork>> Management::parked(Timespan waited, std::uint32_t limit) const {
+    if (waited < Duration::zero()) {
+        return fail(ErrorCode::invalid_argument,
+                    "the time that work has waited must not be negative: " +
+                        std::to_string(waited.count()) + " ms");
+    }
+    return admin_->list_parked(waited, limit);
 }
 
 Result<std::vector<QuarantinedItem>> Management::quarantined() const {

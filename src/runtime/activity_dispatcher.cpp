@@ -129,7 +129,9 @@ StepResult ActivityDispatcher::fetch(Duration poll,
                                  .lock_timeout = options.session_lock_timeout,
                                  .claim_new = node_.sessions.may_claim()},
          .tags = options.worker_tag_filter,
-         .stop = stop});
+         .stop = stop,
+         .code = node_.activity_code,
+         .one_suspect = true});
     if (!fetched) {
         if (node_.activity_fetches.tells(fetched.error().message, node_.clock->steady())) {
             node_.observer.log(LogLevel::warn,
@@ -193,6 +195,9 @@ std::optional<Ran> ActivityDispatcher::run_short() {
 
 Ran ActivityDispatcher::run_in_session(const WorkLease& lease, const ActivityHandler& handler) {
     Call call{.lease = lease};
+    if (lease.attempt_count > suspect_after) {
+        tell_of_suspect(node_, where_of(lease), "activity", lease.item.name, lease.attempt_count);
+    }
     const auto ticket = node_.activities.begin({.id = {.instance = lease.item.instance,
                                                        .execution_id = lease.item.execution_id,
                                                        .activity_id = lease.item.id},
@@ -346,18 +351,14 @@ void ActivityDispatcher::poison(const WorkLease& lease) {
     }
 }
 
+// By a store that hands out what was not asked for. Not counted: missing code is no poison.
 void ActivityDispatcher::leave_unregistered(const WorkLease& lease) {
-    const auto delay = node_.options.unregistered_backoff.delay(lease.attempt_count);
-    const auto attempt = std::to_string(lease.attempt_count);
     node_.observer.count(Metric::activity_configuration_errors, {lease.item.name});
-    node_.observer.log(
-        LogLevel::warn,
-        where_of(lease),
-        "no such activity is registered here",
-        {{.name = "activity", .value = lease.item.name}, {.name = "attempt", .value = attempt}});
-    node_.diagnostics.remember(diagnosis_key(lease.item),
-                               "no handler is registered for activity " + lease.item.name);
-    give_back(lease, delay, false);
+    node_.observer.log(LogLevel::warn,
+                       where_of(lease),
+                       "no such activity is registered here",
+                       {{.name = "activity", .value = lease.item.name}});
+    give_back(lease, node_.options.unregistered_backoff.delay(lease.attempt_count), true);
 }
 
 void ActivityDispatcher::give_back(const WorkLease& lease,

@@ -5,6 +5,7 @@
 #include <durable/provider_admin.hpp>
 
 #include <algorithm>
+#include <chrono>
 
 namespace durable::runtime {
 
@@ -122,6 +123,12 @@ SteadyInstant Housekeeping::read_gauges() {
         set(Metric::active_orchestrations, metrics->running_instances);
         set(Metric::quarantined_items, metrics->quarantined_items);
         set(Metric::expired_messages, metrics->expired_messages);
+    }
+    constexpr std::chrono::seconds unfetched_for{10};
+    constexpr std::uint32_t most_unfetched = 1000;
+    if (const auto parked = admin->list_parked(unfetched_for, most_unfetched)) {
+        set(Metric::unfetched_work,
+            static_cast<std::uint64_t>(std::ranges::count(*parked, "", &ParkedWork::reason)));
     }
     if (const auto depths = admin->get_queue_depths()) {
         set(Metric::orchestrator_queue_depth, depths->orchestrator_queue);

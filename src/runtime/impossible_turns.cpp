@@ -102,8 +102,7 @@ void OrchestrationDispatcher::poison(const OrchestrationItem& item) {
         return;
     }
     auto cause = utf8::printable(node_.diagnostics.take(item.instance));
-    // Only now, not at the first attempt: any runtime of the store may be handed this instance, and
-    // one that has its code would run its compensations. Nobody did.
+    // It was to end anyway, and its code does not live to run its compensations.
     if (auto cancelled = cancellation_in(item, *history, turn.start)) {
         fail(turn, *history, *std::move(cancelled));
         return;
@@ -155,14 +154,14 @@ void OrchestrationDispatcher::meet_ended(const OrchestrationItem& item, const Hi
         // T-17: the next execution has not been announced yet, but it will want these messages.
         node_.observer.log(
             LogLevel::warn, where_of(item), "messages wait for the next execution to begin");
-        give_back(node_, item, short_delay, false);
+        give_back(node_, item, {.delay = short_delay});
         return;
     }
     if (item.history_after > 0) {
         // Another runtime ended the execution that this one held a frame of, so the provider sent
         // no values along, and the next execution begins with those. The frame is gone: the next
         // fetch gets them.
-        give_back(node_, item, std::nullopt, false);
+        give_back(node_, item, {});
         return;
     }
     run({.item = item, .execution_id = item.execution_id + 1, .history = {}, .start = next}, {});
@@ -197,27 +196,35 @@ void OrchestrationDispatcher::leave_unregistered(const Turn& turn,
                                                  std::string_view name,
                                                  std::string_view version) {
     const auto& item = turn.item;
-    const auto attempt = std::to_string(item.attempt_count);
+    // The store has waited for a node with the code (OrchestrationCode::cancelled_for), which would
+    // have run its compensations. Ending needs no code.
+    if (find_message<work::CancelInstance>(item.messages) != nullptr) {
+        const auto history = whole_history(turn);
+        if (!history) {
+            return;
+        }
+        if (auto cancelled = cancellation_in(item, *history, turn.start)) {
+            fail(turn, *history, *std::move(cancelled));
+            return;
+        }
+    }
+    // A store that hands out what was not asked for; or a cancellation that was meant for another
+    // instance of this id.
     const auto what =
         version.empty() ? std::string{name} : std::string{name} + ' ' + std::string{version};
     node_.observer.count(Metric::orchestration_configuration_errors, {name, "unregistered"});
-    node_.observer.log(
-        LogLevel::warn,
-        where_of(item),
-        "no such orchestration is registered here",
-        {{.name = "orchestration", .value = what}, {.name = "attempt", .value = attempt}});
-    node_.diagnostics.remember(item.instance, "no handler is registered for orchestration " + what);
-    const auto now = node_.clock->now();
-    const auto delay = node_.options.unregistered_backoff.delay(item.attempt_count);
-    node_.parked.park({.instance = item.instance,
-                       .execution_id = turn.execution_id,
-                       .orchestration = what,
-                       .report = "no orchestration " + what +
-                                 " is in the registry of this runtime; it is given back for others",
-                       .since = now,
-                       .next_attempt = add_saturating(now, delay),
-                       .reason = ParkReason::unregistered});
-    give_back(node_, item, delay, true);
+    node_.observer.log(LogLevel::warn,
+                       where_of(item),
+                       "no such orchestration is registered here",
+                       {{.name = "orchestration", .value = what}});
+    park({.instance = item.instance,
+          .execution_id = turn.execution_id,
+          .orchestration = what,
+          .report = "no orchestration " + what +
+                    " is in the registry of this runtime; it is given back for others",
+          .reason = ParkReason::unregistered},
+         item,
+         node_.options.unregistered_backoff);
 }
 
 void OrchestrationDispatcher::leave_incompatible(const OrchestrationItem& item,
@@ -226,8 +233,23 @@ void OrchestrationDispatcher::leave_incompatible(const OrchestrationItem& item,
                        where_of(item),
                        "this history was begun by an engine that this runtime cannot replay",
                        {{.name = "engine_version", .value = pinned}});
-    node_.diagnostics.remember(item.instance, "engine version " + std::string{pinned});
-    give_back(node_, item, short_delay, true);
+    give_back(node_,
+              item,
+              {.delay = short_delay,
+               .parked = "its history was begun by engine " + std::string{pinned} +
+                         ", which this runtime cannot replay"});
+}
+
+// Nothing of the turn is kept and no attempt is counted: it waits for other code.
+void OrchestrationDispatcher::park(ParkedInstance parked,
+                                   const OrchestrationItem& item,
+                                   const GrowingDelay& backoff) {
+    const auto now = node_.clock->now();
+    auto report = parked.report;
+    parked.since = now;
+    const auto delay = backoff.delay(node_.parked.park(std::move(parked)));
+    node_.parked.set_next_attempt(item.instance, add_saturating(now, delay));
+    give_back(node_, item, {.delay = delay, .parked = std::move(report)});
 }
 
 void OrchestrationDispatcher::meet_nondeterminism(const Turn& turn,
@@ -247,15 +269,12 @@ void OrchestrationDispatcher::meet_nondeterminism(const Turn& turn,
         cancelled = cancellation_in(item, *history, turn.start);
     }
     if (!cancelled && node_.options.nondeterminism == NondeterminismPolicy::park) {
-        const auto now = node_.clock->now();
-        const auto attempts = node_.parked.park({.instance = item.instance,
-                                                 .execution_id = turn.execution_id,
-                                                 .orchestration = report.orchestration,
-                                                 .report = report.text(),
-                                                 .since = now});
-        const auto delay = node_.options.park_backoff.delay(attempts);
-        node_.parked.set_next_attempt(item.instance, add_saturating(now, delay));
-        give_back(node_, item, delay, false);
+        park({.instance = item.instance,
+              .execution_id = turn.execution_id,
+              .orchestration = report.orchestration,
+              .report = report.text()},
+             item,
+             node_.options.park_backoff);
         return;
     }
     if (!history) {

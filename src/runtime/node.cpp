@@ -26,7 +26,6 @@ RuntimeOptions complete(RuntimeOptions options, const Provider& store) {
     const auto suitable = store.suitable_concurrency();
     options.orchestration_threads =
         options.orchestration_threads.value_or(std::max(cores, suitable));
-    options.activity_threads = options.activity_threads.value_or(std::max(2 * cores, suitable));
     return options;
 }
 
@@ -39,6 +38,23 @@ std::string new_runtime_id() {
 CapabilityFilter capabilities_of(const RuntimeOptions& options) {
     const VersionRange all{.min = {}, .max = engine_version()};
     return {.supported = {options.supported_replay_versions.value_or(all)}};
+}
+
+std::shared_ptr<const OrchestrationCode> orchestration_code_of(const Registry& registry,
+                                                               const RuntimeOptions& options) {
+    OrchestrationCode code{.versions = {}, .cancelled_for = options.cancel_without_code_after};
+    for (const auto& name : registry.orchestration_names()) {
+        for (const auto& version : registry.versions(name)) {
+            code.versions[name].insert(version.text());
+        }
+    }
+    return std::make_shared<const OrchestrationCode>(std::move(code));
+}
+
+std::shared_ptr<const std::set<std::string, std::less<>>>
+activity_code_of(const Registry& registry) {
+    const auto names = registry.activity_names();
+    return std::make_shared<const std::set<std::string, std::less<>>>(names.begin(), names.end());
 }
 
 Pause pause_or(Pause pause, const std::shared_ptr<Clock>& clock) {
@@ -82,6 +98,8 @@ Node::Node(std::shared_ptr<Provider> store,
                                : client_provider},
       registry{std::move(handlers)},
       capabilities{capabilities_of(options)},
+      orchestration_code{orchestration_code_of(registry, options)},
+      activity_code{activity_code_of(registry)},
       pause{pause_or(std::move(how_to_pause), clock)},
       agenda{*clock},
       leases{{.provider = *provider, .clock = *clock, .observer = observer, .agenda = agenda},
@@ -97,5 +115,17 @@ Node::Node(std::shared_ptr<Provider> store,
               .evict_always = options.evict_always}} {}
 
 Node::~Node() = default;
+
+void tell_of_suspect(const Node& node,
+                     const observability::Where& where,
+                     std::string_view kind,
+                     std::string_view name,
+                     std::uint32_t attempts) {
+    node.observer.log(
+        LogLevel::warn,
+        where,
+        "handed out before without an end: it runs as the only suspect",
+        {{.name = kind, .value = name}, {.name = "attempt", .value = std::to_string(attempts)}});
+}
 
 } // namespace durable::runtime

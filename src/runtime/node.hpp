@@ -22,9 +22,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 namespace durable::runtime {
 
@@ -50,6 +54,9 @@ struct Node {
     const std::shared_ptr<Provider> provider;        // measured, when somebody wants to know
     const Registry registry;
     const CapabilityFilter capabilities;
+    // What every fetch asks for, P14: the names and versions of the registry.
+    const std::shared_ptr<const OrchestrationCode> orchestration_code;
+    const std::shared_ptr<const std::set<std::string, std::less<>>> activity_code;
     const Pause pause;
 
     Agenda agenda;
@@ -67,5 +74,13 @@ struct Node {
     // Shutdown has run out of patience: whoever retries gives up.
     std::stop_source force_stop;
 };
+
+// P16: this runs now, and no other suspect of this process beside it. If it kills the process,
+// the log ends with its name.
+void tell_of_suspect(const Node& node,
+                     const observability::Where& where,
+                     std::string_view kind, // "activity"
+                     std::string_view name,
+                     std::uint32_t attempts);
 
 } // namespace durable::runtime

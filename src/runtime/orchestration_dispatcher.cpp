@@ -44,7 +44,9 @@ StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& s
          .poll_timeout = poll,
          .filter = node_.capabilities,
          .cached = [&](std::string_view instance) { return promise.lookup(instance); },
-         .stop = stop});
+         .stop = stop,
+         .code = node_.orchestration_code,
+         .one_suspect = true});
     if (!fetched) {
         if (node_.turn_fetches.tells(fetched.error().message, node_.clock->steady())) {
             node_.observer.log(LogLevel::warn,
@@ -79,7 +81,11 @@ void OrchestrationDispatcher::handle(const OrchestrationItem& item) {
                            "the history cannot be read",
                            {{.name = "error", .value = *item.history_error}});
         node_.diagnostics.remember(item.instance, *item.history_error);
-        give_back(node_, item, short_delay, true);
+        give_back(node_,
+                  item,
+                  {.delay = short_delay,
+                   .count_attempt = true,
+                   .parked = "its history cannot be read: " + *item.history_error});
         return;
     }
     auto frame = usable(node_.frames.take(item.instance, item.execution_id), item);
@@ -91,7 +97,7 @@ void OrchestrationDispatcher::handle(const OrchestrationItem& item) {
     if (!frame && item.history_after > 0) {
         // The provider sent less than we have: only a defect can bring us here. The next fetch
         // promises nothing and gets everything.
-        give_back(node_, item, std::nullopt, false);
+        give_back(node_, item, {});
         return;
     }
     if (!frame && item.history.empty()) {
@@ -107,6 +113,10 @@ void OrchestrationDispatcher::handle(const OrchestrationItem& item) {
 void OrchestrationDispatcher::run(const Turn& turn, std::optional<Frame> cached) {
     const Stopwatch watch;
     const auto& item = turn.item;
+    if (item.attempt_count > suspect_after) {
+        tell_of_suspect(
+            node_, where_of(item), "orchestration", item.orchestration_name, item.attempt_count);
+    }
     node_.observer.count(Metric::frame_cache_lookups, {cached ? "hit" : "miss"});
     auto frame = load(turn, std::move(cached));
     if (!frame) {
@@ -210,7 +220,9 @@ bool OrchestrationDispatcher::complete(const Turn& turn, replay::TurnResult& res
                                {{.name = "of", .value = read.instance},
                                 {.name = "error", .value = value.error().message}});
             node_.observer.count(Metric::turns_discarded, {"kv_read"});
-            give_back(node_, turn.item, short_delay, !value.error().retryable());
+            give_back(node_,
+                      turn.item,
+                      {.delay = short_delay, .count_attempt = !value.error().retryable()});
             return false;
         }
         commit.orchestrator_items.emplace_back(
@@ -283,7 +295,9 @@ std::optional<std::vector<HistoryEvent>> OrchestrationDispatcher::whole_history(
                            where_of(turn.item),
                            "cannot read the history, will try again",
                            {{.name = "error", .value = history.error().message}});
-        give_back(node_, turn.item, short_delay, !history.error().retryable());
+        give_back(node_,
+                  turn.item,
+                  {.delay = short_delay, .count_attempt = !history.error().retryable()});
         return std::nullopt;
     }
     return *std::move(history);

@@ -12,6 +12,8 @@
 #include "runtime/step.hpp"
 
 #include <durable/provider.hpp>
+#include <durable/runtime.hpp>
+#include <durable/runtime_options.hpp>
 #include <durable/time.hpp>
 
 #include <cstdint>
@@ -49,10 +51,11 @@ class OrchestrationDispatcher {
     void poison_unreadable(const OrchestrationItem& item);
     void meet_ended(const OrchestrationItem& item, const HistoryEvent& end);
     void drop(const OrchestrationItem& item, std::string_view reason);
-    // No version: there is none at all.
+    // No version: there is none at all. Ends it when it was told to.
     void leave_unregistered(const Turn& turn, std::string_view name, std::string_view version);
     void leave_incompatible(const OrchestrationItem& item, std::string_view pinned);
     void meet_nondeterminism(const Turn& turn, const replay::NondeterminismReport& report);
+    void park(ParkedInstance parked, const OrchestrationItem& item, const GrowingDelay& backoff);
     // Ends the execution without its code.
     void fail(const Turn& turn, std::span<const HistoryEvent> full_history, ErrorDetails details);
 

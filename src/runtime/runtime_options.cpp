@@ -151,6 +151,7 @@ Result<> validate(const RuntimeOptions& options) {
     DURABLE_TRY(not_negative("min_poll_interval", options.min_poll_interval));
     DURABLE_TRY(leases(options));
     DURABLE_TRY(positive("max_attempts", std::size_t{options.max_attempts}));
+    DURABLE_TRY(not_negative("cancel_without_code_after", options.cancel_without_code_after));
     DURABLE_TRY(backoff("unregistered_backoff", options.unregistered_backoff));
     if (options.nondeterminism > NondeterminismPolicy::fail) {
         return bad("nondeterminism",

@@ -14,6 +14,7 @@ namespace durable::runtime {
 namespace {
 
 constexpr Duration last_moment{200};
+constexpr Duration spare_after{1000};
 
 } // namespace
 
@@ -104,33 +105,37 @@ void ThreadRunner::run_engine(const std::string& worker_id) {
 void ThreadRunner::run_activities(const std::string& worker_id) {
     ActivityDispatcher dispatcher{*node_, worker_id};
     const auto stop = stop_fetching_.get_token();
-    bool surplus = false;
-    while (!surplus && !stop.stop_requested()) { // counted as waiting
+    bool ended = false;
+    while (!ended && !stop.stop_requested()) { // counted as waiting
         const auto begun = node_->clock->steady();
         std::optional<WorkLease> lease;
         const auto fetched = dispatcher.fetch(node_->options.long_poll_timeout, stop, lease);
         if (lease) {
             {
                 const MutexLock lock{mutex_};
-                if (--waiting_ == 0) {
+                least_waiting_ = std::min(least_waiting_, --waiting_);
+                if (waiting_ == 0) {
                     grow();
                 }
             }
-            surplus = settle(dispatcher.run(*std::move(lease)));
+            ended = settle(dispatcher.run(*std::move(lease)));
             continue;
         }
         if (fetched.step == Step::idle) {
             const MutexLock lock{mutex_};
-            surplus = waiting_ > 1; // one is enough to wait
+            ended = waiting_ > 1; // one is enough to wait
+            if (ended) {
+                uncount(); // under the same lock: of two, one must stay
+            }
         }
-        if (!surplus) {
+        if (!ended) {
             pace(fetched, begun);
         }
     }
-    const MutexLock lock{mutex_};
-    --waiting_;
-    --activities_;
-    node_->activity_thread_count = activities_;
+    if (!ended) {
+        const MutexLock lock{mutex_};
+        uncount();
+    }
 }
 
 bool ThreadRunner::settle(Ran ran) {
@@ -138,7 +143,33 @@ bool ThreadRunner::settle(Ran ran) {
     ++waiting_;
     account(lock, ran);
     // The thread that replaced a zombie is one too many when the zombie has come back.
-    return activities_ > allowed();
+    const bool ends = activities_ > allowed() || is_spare();
+    if (ends) {
+        uncount();
+    }
+    return ends;
+}
+
+// A store may wake its waiters in turn, so that a trickle of work keeps each of them from ever
+// being idle for a whole poll. Those that were not needed at the busiest moment of a while go.
+bool ThreadRunner::is_spare() {
+    const auto now = node_->clock->steady();
+    if (now >= next_count_) {
+        spare_ = least_waiting_ > 1 ? least_waiting_ - 1 : 0;
+        least_waiting_ = waiting_;
+        next_count_ = add_saturating(now, spare_after);
+    }
+    if (spare_ == 0 || waiting_ < 2) {
+        return false;
+    }
+    --spare_;
+    return true;
+}
+
+void ThreadRunner::uncount() {
+    --waiting_;
+    --activities_;
+    node_->activity_thread_count = activities_;
 }
 
 void ThreadRunner::account(const MutexLock& lock, Ran ran) {
@@ -154,7 +185,7 @@ void ThreadRunner::account(const MutexLock& lock, Ran ran) {
 }
 
 std::size_t ThreadRunner::allowed() const {
-    return *node_->options.activity_threads + std::min(zombies_, node_->options.max_zombies);
+    return node_->options.activity_threads + std::min(zombies_, node_->options.max_zombies);
 }
 
 void ThreadRunner::pace(const StepResult& result, SteadyInstant begun) {
@@ -284,7 +315,8 @@ std::size_t ThreadRunner::leave_turns_behind() {
                             where,
                             "an orchestration did not return for the shutdown; its thread is left "
                             "behind");
-        const auto given = node_->provider->abandon_orchestration_item(token, std::nullopt, true);
+        const auto given = node_->provider->abandon_orchestration_item(
+            {.lock_token = token, .delay = std::nullopt, .ignore_attempt = true});
         if (!given && given.error().code != ErrorCode::lock_lost) {
             node_->observer.log(LogLevel::warn,
                                 where,

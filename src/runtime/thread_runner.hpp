@@ -2,7 +2,8 @@
 // stop.
 //
 //   engine threads      a fixed number; each fetches, runs and commits turns
-//   activity threads    as many as are busy, and one that waits; up to a limit
+//   activity threads    as many as are busy, and one that waits; up to a limit. Those that a burst
+//                       has left over end within seconds
 //   housekeeping        one
 //
 // Idle threads wait inside the provider: it wakes one of them when there is work, so nothing is
@@ -57,8 +58,10 @@ class ThreadRunner final : public std::enable_shared_from_this<ThreadRunner> {
     void run_engine(const std::string& worker_id);
     void run_activities(const std::string& worker_id);
     void keep_house(const std::stop_token& stop);
-    // True: this activity thread has to end.
+    // True: this activity thread has to end, and is not counted any more.
     [[nodiscard]] bool settle(Ran ran);
+    [[nodiscard]] bool is_spare() DURABLE_REQUIRES(mutex_);
+    void uncount() DURABLE_REQUIRES(mutex_); // an activity thread that waits and will end
     // Books how an activity left its thread, an activity thread or an engine thread.
     void account(const MutexLock& lock, Ran ran) DURABLE_REQUIRES(mutex_);
     [[nodiscard]] std::size_t allowed() const DURABLE_REQUIRES(mutex_); // activity threads
@@ -83,6 +86,10 @@ class ThreadRunner final : public std::enable_shared_from_this<ThreadRunner> {
     std::size_t activities_ DURABLE_GUARDED_BY(mutex_) = 0; // of these, for activities
     std::size_t waiting_ DURABLE_GUARDED_BY(mutex_) = 0;    // of these, without work
     std::size_t zombies_ DURABLE_GUARDED_BY(mutex_) = 0;    // of these, lost
+    // The fewest that waited since the last count of the spare ones, and what that count left.
+    std::size_t least_waiting_ DURABLE_GUARDED_BY(mutex_) = 0;
+    std::size_t spare_ DURABLE_GUARDED_BY(mutex_) = 0;
+    SteadyInstant next_count_ DURABLE_GUARDED_BY(mutex_){};
     std::size_t spawned_ DURABLE_GUARDED_BY(mutex_) = 0;
     bool stopping_ DURABLE_GUARDED_BY(mutex_) = false;
     ShutdownReport progress_ DURABLE_GUARDED_BY(mutex_);

@@ -1,5 +1,9 @@
 #include "runtime/turn_commit.hpp"
 
+#include "base/utf8.hpp"
+
+#include <utility>
+
 namespace durable::runtime {
 
 using observability::Metric;
@@ -55,16 +59,24 @@ Committed commit_turn(Node& node, const OrchestrationItem& item, const TurnCommi
                       "turn discarded: the store refused it",
                       {{.name = "error", .value = error.text()}});
     node.diagnostics.remember(item.instance, error.text());
-    give_back(node, item, node.options.unregistered_backoff.delay(item.attempt_count), true);
+    give_back(node,
+              item,
+              {.delay = node.options.unregistered_backoff.delay(item.attempt_count),
+               .count_attempt = true,
+               .parked = "the store refused its turn: " + error.text()});
     return Committed::refused;
 }
 
-void give_back(Node& node,
-               const OrchestrationItem& item,
-               std::optional<Duration> delay,
-               bool count_attempt) {
+void give_back(Node& node, const OrchestrationItem& item, GiveBack how) {
+    if (how.parked) {
+        how.parked = utf8::printable(*how.parked); // for a reason that is no text the lease stays
+    }
     const auto given =
-        node.provider->abandon_orchestration_item(item.lock_token, delay, !count_attempt);
+        node.provider->abandon_orchestration_item({.lock_token = item.lock_token,
+                                                   .delay = how.delay,
+                                                   .ignore_attempt = !how.count_attempt,
+                                                   .whole_instance = how.delay.has_value(),
+                                                   .parked = std::move(how.parked)});
     if (!given && given.error().code != ErrorCode::lock_lost) {
         // Its lease will run out instead.
         node.observer.log(LogLevel::warn,

@@ -9,6 +9,8 @@
 #include <durable/result.hpp>
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace durable::runtime {
 
@@ -22,10 +24,12 @@ enum class Committed : std::uint8_t {
 [[nodiscard]] Committed
 commit_turn(Node& node, const OrchestrationItem& item, const TurnCommit& commit);
 
-// Gives a turn back. With `count_attempt` it moves towards max_attempts.
-void give_back(Node& node,
-               const OrchestrationItem& item,
-               std::optional<Duration> delay,
-               bool count_attempt);
+struct GiveBack {
+    std::optional<Duration> delay{}; // of the whole instance: nothing overtakes what was given back
+    bool count_attempt = false;      // true: one step towards max_attempts
+    std::optional<std::string> parked{}; // why it does not go on, for clients and operators
+};
+
+void give_back(Node& node, const OrchestrationItem& item, GiveBack how);
 
 } // namespace durable::runtime

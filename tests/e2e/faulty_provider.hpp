@@ -39,6 +39,8 @@ class FaultyProvider final : public ForwardingProvider {
     std::atomic<std::uint32_t> more_work_attempts = 0;
     // Hands out what the dispatcher said it cannot replay.
     std::atomic<bool> ignore_filter = false;
+    // Hands out what the node has no code for.
+    std::atomic<bool> ignore_code = false;
     // Answers as if the history could not be decoded.
     std::atomic<bool> unreadable_history = false;
     // Forgets that the dispatcher has frames.
@@ -63,6 +65,9 @@ class FaultyProvider final : public ForwardingProvider {
         auto asked = request;
         if (ignore_filter) {
             asked.filter.reset();
+        }
+        if (ignore_code) {
+            asked.code = nullptr;
         }
         if (ignore_cache) {
             asked.cached = nullptr;
@@ -91,7 +96,11 @@ class FaultyProvider final : public ForwardingProvider {
         if (const auto fault = take(work_fetches_)) {
             return fail(fault->code, "planned", "fetch_work_item");
         }
-        auto lease = inner().fetch_work_item(request);
+        auto asked = request;
+        if (ignore_code) {
+            asked.code = nullptr;
+        }
+        auto lease = inner().fetch_work_item(asked);
         if (lease && *lease) {
             (*lease)->attempt_count += more_work_attempts;
         }

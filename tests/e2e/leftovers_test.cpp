@@ -66,17 +66,18 @@ TEST_P(Leftovers, APauseOfAParkedInstanceIsWaitedFor) {
     EXPECT_EQ(output("a"), "x");
 }
 
-TEST_P(Leftovers, APauseOfAnInstanceThatHadNoHandlerIsWaitedFor) {
+TEST_P(Leftovers, AnInstanceThatHadNoHandlerGoesOnAtOnce) {
     registry.add(other, echo);
     start(root, "x", {.id = "a"});
     settle();
     crash();
     registry.add(root, echo);
+    settle();
 
-    EXPECT_EQ(output("a"), "x");
+    EXPECT_EQ(client.status("a").value().output, "x");
 }
 
-TEST_P(Leftovers, APauseOfAnActivityThatHadNoHandlerIsWaitedFor) {
+TEST_P(Leftovers, AnActivityThatHadNoHandlerGoesOnAtOnce) {
     registry.add(root, [](Context ctx, Text input) -> Task<Text> {
         co_return co_await ctx.call(work, input);
     });
@@ -84,8 +85,9 @@ TEST_P(Leftovers, APauseOfAnActivityThatHadNoHandlerIsWaitedFor) {
     settle();
     crash();
     registry.add(work, [](const Text& input) { return input; });
+    settle();
 
-    EXPECT_EQ(output("a"), "x");
+    EXPECT_EQ(client.status("a").value().output, "x");
 }
 
 // As after kill -9 in the middle of a turn, or of an activity.
@@ -115,9 +117,10 @@ TEST_P(Leftovers, NothingIsDueInAStoreThatOnlyWaits) {
     EXPECT_EQ(status.error().message, "a waits for something from outside");
 }
 
-// ---- What waits for code
+// ---- What a store hands out although this node has no code for it
 
 TEST_P(Leftovers, AnInstanceWithoutAHandlerIsListedWithTheReason) {
+    store->ignore_code = true;
     registry.add(other, echo);
     start(root, "x", {.id = "a"});
     settle();
@@ -132,9 +135,37 @@ TEST_P(Leftovers, AnInstanceWithoutAHandlerIsListedWithTheReason) {
               "for others");
     EXPECT_EQ(parked.attempts, 1u);
     EXPECT_EQ(parked.next_attempt, clock->now() + 1s);
+    EXPECT_EQ(client.status("a").value().parked.value().reason, parked.report);
+}
+
+TEST_P(Leftovers, AnInstanceWithoutAHandlerIsNeverPoison) {
+    store->ignore_code = true;
+    registry.add(other, echo);
+    start(root, "x", {.id = "a"});
+
+    runtime().advance(1h);
+
+    EXPECT_EQ(status("a"), RunStatus::pending);
+    EXPECT_GT(runtime().parked().at(0).attempts, 20u); // with growing pauses
+    EXPECT_LT(runtime().parked().at(0).attempts, 100u);
+}
+
+TEST_P(Leftovers, AnActivityWithoutAHandlerIsNeverPoison) {
+    store->ignore_code = true;
+    registry.add(root, [](Context ctx, Text input) -> Task<Text> {
+        co_return co_await ctx.call(work, input);
+    });
+    start(root, "x", {.id = "a"});
+
+    runtime().advance(10min);
+
+    EXPECT_EQ(status("a"), RunStatus::running);
+    EXPECT_GT(metric("durable_activity_configuration_errors_total"), 10);
+    EXPECT_EQ(metric("durable_activity_poison_total"), 0);
 }
 
 TEST_P(Leftovers, AnInstanceThatAnotherRuntimeTookIsNoLongerListed) {
+    store->ignore_code = true;
     registry.add(other, echo);
     start(root, "x", {.id = "a"});
     settle();
@@ -209,7 +240,7 @@ TEST_P(Leftovers, AStartMayBeDelayedForEver) {
     ASSERT_TRUE(client.start(root, "x", {.id = "a", .delay = std::chrono::hours::max()}));
     settle();
 
-    EXPECT_EQ(status("a"), RunStatus::not_found);
+    EXPECT_EQ(status("a"), RunStatus::pending);
 }
 
 TEST_P(Leftovers, OptionsOfARuntimeMayBeLongerThanTime) {

@@ -62,7 +62,7 @@ TEST_P(Recovery, EveryKindOfWaitGoesOnAfterARestart) {
     settle();
 
     crash();
-    options.activity_threads = std::nullopt;
+    options.activity_threads = RuntimeOptions{}.activity_threads;
     raise("event", go, "event");
     enqueue("queue", inbox, "queue");
 

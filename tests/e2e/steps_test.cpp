@@ -469,7 +469,7 @@ TEST_P(Steps, ATurnWhoseProcessDiedIsRunAgain) {
     start(root, "", {.id = "a"});
     ASSERT_TRUE(store->fetch_orchestration_item({.lock_timeout = 5s}).value()); // and dies
     settle();
-    EXPECT_EQ(status("a"), RunStatus::not_found);
+    EXPECT_EQ(status("a"), RunStatus::pending);
 
     runtime().advance(5s);
 

@@ -107,6 +107,42 @@ TEST_P(Threads, ActivitiesThatBlockGetMoreThreads) {
     EXPECT_EQ(client.start(fan, 8).value().wait(60s).value(), 36);
 }
 
+// U11: activities wait for the network more than for a core, on every store.
+TEST_P(Threads, TwentyActivitiesRunAtOnceUnlessToldOtherwise) {
+    // Shared: threads that wait in vain outlive a test that fails.
+    const auto all_there = std::make_shared<std::latch>(20);
+    registry.add(square, [all_there](int n) {
+        all_there->arrive_and_wait();
+        return n;
+    });
+    registry.add(fan, add_squares);
+    const auto runtime = Runtime::start(store, registry, options);
+
+    EXPECT_EQ(client.start(fan, 20).value().wait(60s).value_or(0), 210);
+}
+
+TEST_P(Threads, OfABurstEndUntilOneIsLeftThatWaits) {
+    std::latch all_there{8};
+    registry.add(square, [&](int n) {
+        all_there.arrive_and_wait(); // needs eight at once, the first time
+        return n;
+    });
+    registry.add(fan, add_squares);
+    registry.add(work, [](const Text& input) { return input; });
+    registry.add(root, call_work);
+    const auto metrics = std::make_shared<MetricsRecorder>();
+    options.metrics = metrics;
+    options.gauge_poll_interval = 1ms;
+    options.long_poll_timeout = 1ms;
+    options.min_poll_interval = 0ms;
+    const auto runtime = Runtime::start(store, registry, options);
+    EXPECT_EQ(client.start(fan, 8).value().wait(60s).value(), 36);
+
+    wait_until([&] { return metrics->value("durable_activity_threads", {}) == 1; });
+
+    EXPECT_EQ(client.start(root, "x").value().wait(60s).value(), "x"); // and it still works
+}
+
 TEST_P(Threads, ACancellationReachesARunningActivityAtOnce) {
     std::latch started{1};
     std::atomic<bool> told = false;
@@ -334,7 +370,7 @@ TEST_P(Threads, T26_NothingIsFetchedAfterAShutdown) {
     const auto fetches = store->turn_fetches.load() + store->work_fetches.load();
     ASSERT_TRUE(client.start(root, "after", {.id = "after"}));
 
-    EXPECT_EQ(client.status("after").value().status, RunStatus::not_found);
+    EXPECT_EQ(client.status("after").value().status, RunStatus::pending);
     EXPECT_EQ(client.management().value().queue_depths().value().orchestrator_queue, 1u);
     EXPECT_EQ(store->turn_fetches.load() + store->work_fetches.load(), fetches);
 }

@@ -70,31 +70,57 @@ INSTANTIATE_TEST_SUITE_P(,
 TEST_P(WithoutCode, AnInstanceThatNobodyHasRegisteredEndsAsItWasToldTo) {
     charge_then_deploy(activities());
     raise("a", go, "");
-    settle();
-    ASSERT_EQ(runtime().parked().size(), 1u);
+    runtime().advance(24h);
+    EXPECT_EQ(status("a"), RunStatus::running);
     ASSERT_TRUE(client.cancel("a", "the code is gone"));
 
-    const auto status = finish("a");
+    const auto ended = finish("a");
 
-    EXPECT_EQ(failure_of(status), "canceled: the code is gone");
-    EXPECT_EQ(kind_of(status.failure.value()), failure_kind::cancelled);
+    EXPECT_EQ(failure_of(ended), "canceled: the code is gone");
+    EXPECT_EQ(kind_of(ended.failure.value()), failure_kind::cancelled);
     EXPECT_TRUE(runtime().parked().empty());
     EXPECT_EQ(metric("durable_orchestration_poison_total"), 0);
 }
 
-TEST_P(WithoutCode, ACancellationWaitsForACompleteFleetLikeAnyMessage) {
+TEST_P(WithoutCode, ACancellationWaitsAWhileForANodeWithTheCode) {
     charge_then_deploy(activities());
     const auto begun = clock->now();
     ASSERT_TRUE(client.cancel("a", "the code is gone"));
 
     EXPECT_EQ(failure("a"), "canceled: the code is gone");
-    EXPECT_EQ(clock->now() - begun, 303s); // as long as an unknown orchestration is tried
+    EXPECT_EQ(clock->now() - begun, 30s);
+}
+
+TEST_P(WithoutCode, HowLongACancellationWaitsIsAnOption) {
+    options.cancel_without_code_after = 2h;
+    charge_then_deploy(activities());
+    ASSERT_TRUE(runtime().client().cancel("a", "the code is gone"));
+    runtime().advance(2h - 1ms);
+    EXPECT_EQ(status("a"), RunStatus::running);
+
+    runtime().advance(1ms);
+
+    EXPECT_EQ(failure_of(client.status("a").value()), "canceled: the code is gone");
+}
+
+// The cancellation that frees it says nothing to it.
+TEST_P(WithoutCode, ACancellationOfAFormerInstanceEndsNothing) {
+    charge_then_deploy(activities());
+    const auto incarnation = store->watch_instance({.instance = "a"}).value().incarnation;
+    ASSERT_TRUE(store->enqueue_for_orchestrator(
+        work::CancelInstance{.instance = "a", .reason = "late", .incarnation = incarnation + 1},
+        std::nullopt));
+
+    runtime().advance(1h);
+
+    EXPECT_EQ(status("a"), RunStatus::running);
+    EXPECT_EQ(metric("durable_orchestration_poison_total"), 0);
 }
 
 TEST_P(WithoutCode, ARuntimeWithTheCodeCancelsWithItsCompensations) {
     charge_then_deploy(activities());
     ASSERT_TRUE(client.cancel("a", "changed my mind"));
-    runtime().advance(1min); // this one has no code, and leaves it to others
+    runtime().advance(29s); // this one has no code, and leaves it to others
     EXPECT_EQ(status("a"), RunStatus::running);
     Registry complete = activities();
     complete.add(root, pay_then_wait);
@@ -175,7 +201,10 @@ TEST_P(WithoutCode, ThePolicyFailSaysIt) {
 }
 
 TEST_P(WithoutCode, PoisonSaysIt) {
-    charge_then_deploy(activities());
+    auto next = activities();
+    next.add(root, pay_then_wait);
+    charge_then_deploy(std::move(next));
+    store->more_turn_attempts = 10;
     raise("a", go, "");
 
     EXPECT_TRUE(failure("a").starts_with("poison: "));

@@ -1,6 +1,7 @@
 // kill_shapes: small stories with processes that die, each judged by what the world has seen.
 //
 //     kill_shapes money [LIVES] [SEED]   orders are charged, cancelled, refunded; kill -9 anywhere
+//     kill_shapes guilty                 one activity kills its process, the others are healthy
 //
 // The world is a file beside the store: what was written there happened, whatever became of the
 // process. Its lines are one write(2) each.
@@ -160,6 +161,62 @@ int judge_money(const Text& directory) {
     return wrong == 0 && !counts.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+// ---- Guilty
+
+constexpr Activity<Text(Text)> deadly{"Deadly"};
+constexpr Activity<Text(Text)> healthy{"Healthy"};
+constexpr Orchestration<Text(Text)> killer{"Killer"};
+constexpr Orchestration<Text(Text)> victim{"Victim"};
+constexpr int innocent = 4;
+
+Task<Text> call_deadly(Context ctx, Text id) {
+    co_return co_await ctx.call(deadly, id);
+}
+
+Task<Text> call_healthy(Context ctx, Text id) {
+    co_return co_await ctx.call(healthy, id);
+}
+
+// The guilty one stands in the middle of the queue.
+std::vector<Text> patients() {
+    std::vector<Text> ids;
+    for (int i = 0; i < innocent; ++i) {
+        ids.push_back("healthy-" + std::to_string(i));
+    }
+    ids.insert(ids.begin() + innocent / 2, "deadly");
+    return ids;
+}
+
+// Until it dies, or to the end; then it writes down how all ended.
+void live_on_guilty(const Text& directory) {
+    const auto store = fs::open(directory + "/store").value();
+    Registry registry;
+    registry.add(deadly, [](const Text&) -> Text {
+        let_pass(30); // the others are under way
+        ::kill(::getpid(), SIGKILL);
+        std::abort();
+    });
+    registry.add(healthy, [](ActivityContext& ctx, const Text& id) {
+        if (!ctx.sleep(100ms)) {
+            throw std::runtime_error{"asked to stop"};
+        }
+        return id;
+    });
+    registry.add(killer, call_deadly).add(victim, call_healthy);
+    const Client client{store};
+    for (const auto& id : patients()) {
+        const auto& code = id == "deadly" ? killer : victim;
+        static_cast<void>(client.start(code, id, {.id = id, .existing = Existing::attach}).value());
+    }
+    const auto runtime =
+        Runtime::start(store, registry, {.worker_lock_timeout = 200ms, .logger = silent_logger()});
+    std::ofstream ends{directory + "/ends"};
+    for (const auto& id : patients()) {
+        const auto status = client.wait(id, 60s).value();
+        ends << id << ' ' << (status.failure ? kind_of(*status.failure) : status.output) << '\n';
+    }
+}
+
 // ---- Processes
 
 class Process {
@@ -226,6 +283,31 @@ int run_money(std::uint64_t lives, std::uint64_t seed) {
     return verdict;
 }
 
+int run_guilty() {
+    constexpr int most_lives = 40; // ten for the guilty one, and some in which others came first
+    TemporaryDirectory directory;
+    int deaths = 0;
+    while (true) {
+        Process worker{{"live", "guilty", directory.path()}};
+        if (WIFEXITED(worker.wait())) {
+            break;
+        }
+        if (++deaths == most_lives) {
+            std::cerr << "it still dies after " << deaths << " lives\n";
+            return EXIT_FAILURE;
+        }
+    }
+    std::ifstream ends{directory.path() + "/ends"};
+    int wrong = 0;
+    std::size_t seen = 0;
+    for (Text id, end; ends >> id >> end; ++seen) {
+        std::cout << id << ": " << end << '\n';
+        wrong += end == (id == "deadly" ? Text{failure_kind::poison} : id) ? 0 : 1;
+    }
+    std::cout << "after " << deaths << " deaths\n";
+    return wrong == 0 && seen == patients().size() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int run(const std::vector<Text>& words) {
     const auto number = [&](std::size_t at, std::uint64_t otherwise) {
         return words.size() > at ? std::stoull(words[at]) : otherwise;
@@ -234,10 +316,17 @@ int run(const std::vector<Text>& words) {
         live_on_money(words[2], std::stoull(words[3]), words[4] == "last");
         return EXIT_SUCCESS;
     }
+    if (words.size() == 3 && words[0] == "live" && words[1] == "guilty") {
+        live_on_guilty(words[2]);
+        return EXIT_SUCCESS;
+    }
+    if (words.size() == 1 && words[0] == "guilty") {
+        return run_guilty();
+    }
     if (!words.empty() && words[0] == "money") {
         return run_money(number(1, 5), number(2, 1));
     }
-    throw std::invalid_argument{"usage: kill_shapes money [LIVES] [SEED]"};
+    throw std::invalid_argument{"usage: kill_shapes money [LIVES] [SEED] | guilty"};
 }
 
 } // namespace

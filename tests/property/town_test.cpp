@@ -1,5 +1,5 @@
-// Whatever happens to the ids of a town: what was meant for one instance reaches no other, and
-// nobody waits for what cannot come.
+// Whatever happens to the ids of a town: what was meant for one instance reaches no other, nobody
+// waits for what cannot come, and nobody fails because of code that is elsewhere or of a neighbour.
 
 #include "property/cases.hpp"
 #include "property/town.hpp"
@@ -31,14 +31,14 @@ TEST_P(InTown, EverythingReachesTheInstanceThatItIsMeantFor) {
 TEST(Towns, ADroppedCallOfATakenIdCancelsNobody) {
     TownStatistics statistics;
     for (const std::uint64_t seed : {102U, 123U, 249U, 273U}) {
-        EXPECT_EQ(live_in_town(seed, statistics), "") << "seed " << seed;
+        EXPECT_EQ(live_in_town(seed, statistics, Fleet::uniform), "") << "seed " << seed;
     }
 }
 
 TEST(Towns, NobodyIsAnsweredByTheChildOfAFormerLife) {
     TownStatistics statistics;
     for (const std::uint64_t seed : {227U, 274U}) {
-        EXPECT_EQ(live_in_town(seed, statistics), "") << "seed " << seed;
+        EXPECT_EQ(live_in_town(seed, statistics, Fleet::uniform), "") << "seed " << seed;
     }
 }
 
@@ -54,6 +54,7 @@ TEST(Towns, DeleteAndBeginAgainAndFightOverIds) {
     EXPECT_GT(statistics.second_lives, 30u);
     EXPECT_GT(statistics.taken_ids, 3u);
     EXPECT_GT(statistics.cancellations, 20u);
+    EXPECT_GT(statistics.deaths, 100u);
     EXPECT_GT(statistics.ends, 100u);
 }
 

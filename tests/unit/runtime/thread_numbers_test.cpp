@@ -19,11 +19,18 @@ class Sociable final : public ForwardingProvider {
     [[nodiscard]] std::size_t suitable_concurrency() const noexcept override { return 1000; }
 };
 
-TEST(ThreadNumbers, AreNotFewerThanTheStoreLikes) {
+TEST(ThreadNumbers, ForTurnsAreNotFewerThanTheStoreLikes) {
     const Node node{std::make_shared<Sociable>(), Registry{}, {}};
 
     EXPECT_EQ(node.options.orchestration_threads, 1000U);
-    EXPECT_EQ(node.options.activity_threads, 1000U);
+}
+
+TEST(ThreadNumbers, ForActivitiesAreTheSameOnEveryStore) {
+    const Node sociable{std::make_shared<Sociable>(), Registry{}, {}};
+    const Node other{memory::open(), Registry{}, {}};
+
+    EXPECT_EQ(sociable.options.activity_threads, 64U);
+    EXPECT_EQ(other.options.activity_threads, 64U);
 }
 
 TEST(ThreadNumbers, AreThoseOfTheOptionsIfTheySaySo) {
