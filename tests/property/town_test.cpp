@@ -42,6 +42,13 @@ TEST(Towns, NobodyIsAnsweredByTheChildOfAFormerLife) {
     }
 }
 
+TEST(Towns, AParentWhoseChildsIdIsDeletedAndFreeGetsItsChild) {
+    TownStatistics statistics;
+    for (const std::uint64_t seed : {17164U, 24750U, 27208U, 33158U, 47081U}) {
+        EXPECT_EQ(live_in_town(seed, statistics), "") << "seed " << seed;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, InTown, ::testing::Range<std::uint64_t>(0, parts));
 
 // The cases are worth something only if they reach everything.

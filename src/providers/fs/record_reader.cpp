@@ -213,13 +213,16 @@ bool read(op::Append& operation, Instant, const JsonName& name, JsonReader& in) 
     return true;
 }
 
-bool read(op::Delete& operation, Instant, const JsonName& name, JsonReader& in) {
+bool read(op::Delete& operation, Instant at, const JsonName& name, JsonReader& in) {
     if (name.text == "instances") {
         in.array([&] { in.string(operation.instances.emplace_back()); });
     } else if (name.text == "starts") {
         read_numbers(in, operation.starts);
     } else if (name.text == "kept") {
-        read_numbers(in, operation.kept);
+        in.array([&] {
+            auto& kept = operation.kept.emplace_back();
+            read_message(in, kept.start, at, {}, &kept.attempts);
+        });
     } else {
         return false;
     }

@@ -144,12 +144,17 @@ void write(ObjectWriter& members, Instant, const op::Append& operation) {
     write_events(members, operation.events);
 }
 
-void write(ObjectWriter& members, Instant, const op::Delete& operation) {
+void write(ObjectWriter& members, Instant at, const op::Delete& operation) {
     members.array_if_any("instances", operation.instances, [](JsonWriter& out, const auto& id) {
         out.string(id, "instances");
     });
     members.numbers_if_any("starts", operation.starts);
-    members.numbers_if_any("kept", operation.kept);
+    members.array_if_any("kept", operation.kept, [&](JsonWriter& out, const auto& kept) {
+        write_object(out, [&](ObjectWriter& message) {
+            write_message(message, kept.start, at, {});
+            message.number_unless(0, "attempts", kept.attempts);
+        });
+    });
 }
 
 void write(ObjectWriter& members, Instant, const op::Prune& operation) {

@@ -316,12 +316,6 @@ void Ledger::changed(Instance& instance, bool ended) {
 // ---- Removal
 
 void Ledger::run(op::Delete& operation) {
-    std::vector<MessageImage> kept;
-    for (const auto seq : operation.kept) {
-        if (const auto* message = turns.find(seq); message != nullptr) {
-            kept.push_back(image_of(*message));
-        }
-    }
     for (const auto& id : operation.instances) {
         if (auto* instance = instances.find(id); instance != nullptr) {
             changed(*instance, true);
@@ -332,11 +326,11 @@ void Ledger::run(op::Delete& operation) {
     for (const auto seq : operation.starts) {
         remove_start(seq);
     }
-    for (const auto& start : kept) {
-        auto& instance = instances.get(start.message.instance);
+    for (const auto& [start, attempts] : operation.kept) {
+        auto& instance = instances.get(start.instance);
         turns.hold(instance);
-        turns.add(instance, start.message, at_, start.hidden_until);
-        turns.find(start.message.seq)->attempts = start.attempts;
+        turns.add(instance, start, at_);
+        turns.find(start.seq)->attempts = attempts;
         turns.file(instance);
     }
 }

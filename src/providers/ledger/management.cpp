@@ -47,17 +47,22 @@ bool completed_before(const Instance& instance, const std::optional<Instant>& li
 // an answer, and the id is free for its child now.
 void keep_starts(const Instance& instance,
                  const std::unordered_set<std::string_view>& listed,
+                 Instant now,
                  op::Delete& removed,
                  DeleteInstanceResult& result) {
     for (const auto* message = instance.messages; message != nullptr; message = message->next) {
-        if (message->kind != kind_of<work::StartOrchestration>) {
+        const auto parent = calling_parent(message->kind, message->text());
+        if (!parent || listed.contains(*parent)) {
             continue;
         }
-        const auto parent = calling_parent(message->kind, message->text());
-        if (parent && !listed.contains(*parent)) {
-            removed.kept.push_back(message->seq);
-            --result.queue_messages_deleted;
+        auto image = image_of(*message);
+        image.message.visible_at = message->deliverable_at();
+        if (message->place != Message::Place::delayed) {
+            // What could be delivered stays so, also when the time of day was set back since.
+            image.message.visible_at = std::min(image.message.visible_at, now);
         }
+        removed.kept.push_back({.start = std::move(image.message), .attempts = image.attempts});
+        --result.queue_messages_deleted;
     }
 }
 
@@ -132,10 +137,10 @@ decide_delete(Ledger& ledger, const std::vector<std::string>& instances, bool fo
         if (const auto* instance = ledger.instances.find(id)) {
             count(deletion.result, *instance);
             removed.instances.emplace_back(id);
-            keep_starts(*instance, listed, removed, deletion.result);
+            keep_starts(*instance, listed, now, removed, deletion.result);
         }
     }
-    std::ranges::sort(removed.kept);
+    std::ranges::sort(removed.kept, {}, [](const auto& kept) { return kept.start.seq; });
     add_unbegun_children(ledger, listed, removed, deletion.result);
     std::ranges::sort(removed.instances); // the same record for the same request
     deletion.record.operation = std::move(removed);

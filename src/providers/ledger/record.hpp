@@ -149,7 +149,13 @@ struct Append {
 struct Delete {
     std::vector<std::string> instances;
     std::vector<Seq> starts; // of their children, in queues that stay
-    std::vector<Seq> kept;   // starts in queues that go, by parents that stay: the next life's
+    // Starts in queues that go, by parents that stay: each begins the next life of its id.
+    struct Kept {
+        NewMessage start;
+        std::uint32_t attempts = 0;
+        bool operator==(const Kept&) const = default;
+    };
+    std::vector<Kept> kept;
     bool operator==(const Delete&) const = default;
 };
 

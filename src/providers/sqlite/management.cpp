@@ -90,11 +90,13 @@ keep_starts(Transaction& tx, const InstanceRow& row, const Parents& deleted) {
     auto next = new_instance(tx, row.instance_id);
     for (const auto seq : kept) {
         run(tx.db,
-            "UPDATE messages SET instance = ?3, state = min(state, 1), lease = NULL"
+            "UPDATE messages SET instance = ?3, state = min(state, 1), lease = NULL, visible_at ="
+            " CASE state WHEN 0 THEN visible_at ELSE min(visible_at, ?4) END"
             " WHERE instance = ?1 AND seq = ?2",
             row.id,
             seq,
-            next.id);
+            next.id,
+            tx.now.wall);
     }
     return next;
 }

@@ -176,7 +176,10 @@ class RandomRecords {
     void fill(ledger::op::AbandonWork& made) { made = {number(), instant(), coin()}; }
     void fill(ledger::op::Append& made) { made = {text(), number(), events()}; }
     void fill(ledger::op::Delete& made) {
-        made = {many([this] { return text(); }), numbers(), numbers()};
+        made = {many([this] { return text(); }), numbers(), many([this] {
+                    return ledger::op::Delete::Kept{message(),
+                                                    static_cast<std::uint32_t>(number())};
+                })};
     }
     void fill(ledger::op::Prune& made) { made = {text(), numbers()}; }
     void fill(ledger::op::Expire& made) { made = {numbers()}; }
