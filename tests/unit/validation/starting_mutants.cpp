@@ -242,9 +242,8 @@ std::vector<Defect> starting_defects() {
                                   "an_id_is_started_once"}),
         defect<OverlooksQueuedStarts>("OverlooksQueuedStarts",
                                       {"a_start_that_is_queued_keeps_its_id"}),
-        defect<StartsWithoutDelay>(
-            "StartsWithoutDelay",
-            {"a_raise_before_a_delayed_start_waits_for_it", "a_start_wakes_a_waiting_fetch"}),
+        defect<StartsWithoutDelay>("StartsWithoutDelay",
+                                   {"a_raise_before_a_delayed_start_waits_for_it"}),
         defect<HidesWhatIsPending>(
             "HidesWhatIsPending",
             {"a_pending_instance_is_listed", "pending_instances_are_counted_apart"}),
