@@ -25,9 +25,9 @@
 //   P14 Code            A fetch that says which code its node has gets nothing else; what it is not
 //                       given is neither counted nor hidden, and goes to the fetch that has its
 //                       code.
-//   P15 Starting        Of all callers of start_instance for one id, exactly one makes the
-//   instance.
-//                       It exists from then on.
+//   P15 Starting        Of all callers of start_instance for one id exactly one makes the
+//                       instance, which exists from then on. The others are told that it
+//                       exists already.
 //   P16 Suspects        Work that was fetched suspect_after times and never ended may have killed
 //                       its process: fetches that ask for it get one such piece at a time.
 //

@@ -29,6 +29,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
@@ -70,6 +71,7 @@ struct RareState {
     RareState& operator=(const RareState&) = delete;
     ~RareState();
 
+    std::deque<bool> unanswered; // see KeptCall; as long as the engine: attempts point to them
     std::vector<std::unique_ptr<KeptCall>> calls; // oldest first
     std::optional<std::string> cancellation;      // its reason, while it waits for calls to end
     std::optional<ContinueRequest> continuation;

@@ -70,7 +70,7 @@ void KeptCall::give_up() {
     }
     inner->cancel();
     ended = true;
-    unanswered = true;
+    *unanswered = true;
     outcome = std::unexpected{Failure{.kind = std::string{failure_kind::cancelled}}};
 }
 
@@ -86,7 +86,9 @@ Slot* Engine::schedule_kept(const StepRequest& request,
     asked.waits = options.on_cancel == CancelPolicy::wait ||
                   (options.on_cancel == CancelPolicy::automatic && undo != nullptr);
     asked.essential = asked.waits && !cancellation_waits();
-    asked.unanswered = &call->unanswered;
+    // The engine's, not the call's: the attempts of an ordinary call have it, too.
+    call->unanswered = &rare().unanswered.emplace_back(false);
+    asked.unanswered = call->unanswered;
     if (undo != nullptr) {
         const StepRequest compensation{.name = undo->activity,
                                        .tag = undo->options->tag,
@@ -235,7 +237,7 @@ std::string_view outcome_name(const KeptCall& call, const RareState& rare) {
     }
     // A system failure (poison, for example) says nothing about what the activity did before.
     const bool told =
-        !call.unanswered && std::ranges::none_of(rare.system_failures, [&](const auto& each) {
+        !*call.unanswered && std::ranges::none_of(rare.system_failures, [&](const auto& each) {
             return each.first == call.outcome.error();
         });
     return told ? "failed" : "unknown";

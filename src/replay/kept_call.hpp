@@ -41,7 +41,7 @@ struct KeptCall : detail::Waiter {
     bool taken = false;       // before it went
     bool dropped = false;     // the code gave it up
     bool ended = false;
-    bool unanswered = false; // an attempt was given up before it had answered
+    bool* unanswered = nullptr; // an attempt was given up before it had answered; the engine's
     Outcome<std::string> outcome;
 
     bool undo_begun = false;

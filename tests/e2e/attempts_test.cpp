@@ -37,6 +37,11 @@ class Attempts : public ::testing::Test {
         });
     }
 
+    // A shutdown does not wait for an attempt that was given up, and that still reads from here.
+    void TearDown() override {
+        wait_until([&] { return at_once == 0; });
+    }
+
     static void wait_until(const auto& condition) {
         while (!condition()) {
             std::this_thread::yield();
