@@ -4,7 +4,7 @@
 //     journal_benchmark [directory] [callers] [seconds]
 
 #include "base/files.hpp"
-#include "providers/fs/journal.hpp"
+#include "providers/fs/journal/journal.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,6 @@
 // An order that survives kill -9. Run it, kill it anywhere, run it again with the same directory:
-// it goes on where it was, and no step that was recorded runs twice.
+// it goes on where it was. A recorded step never runs again; an activity runs at least once, so the
+// one that was under way runs again.
 //
 //     order_saga orders
 
@@ -33,7 +34,7 @@ durable::Task<std::string> fulfil(durable::Context ctx, std::string id) {
     co_return receipt;
 }
 
-// The outside world: what was done there stays done, whatever happens to this process.
+// The outside world: its effects stay when this process dies.
 void act(durable::ActivityContext& ctx, const std::string& directory, const std::string& what) {
     std::cout << "  " << what << " ...\n" << std::flush; // this process may be about to die
     if (!ctx.sleep(300ms)) {

@@ -1,4 +1,4 @@
-// A race between an event and the clock: whoever is first wins, the loser is cancelled by scope.
+// A race between an event and the clock: the first one wins, the loser is cancelled by scope.
 
 #include <durable/durable.hpp>
 

@@ -1,4 +1,4 @@
-// Sessions: all activities of a session run in one process, next to what they keep in memory.
+// Sessions: all activities of a session run in one process and share its memory.
 
 #include <durable/durable.hpp>
 

@@ -32,7 +32,7 @@ def tests_of(root):
     found = set()
     for path in sources.cpp_files(root):
         place, _, file = path.rpartition("/")
-        if place == "src/validation":
+        if place == "src/validation/checks":
             found.update("validation/" + name for name in CHECK.findall(sources.read(root, path)))
         elif place == "tests/must_not_compile":
             found.add("must_not_compile/" + file.removesuffix(".cpp"))

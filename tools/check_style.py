@@ -16,6 +16,7 @@ TEXT = (*CODE, ".md", ".json", ".yml", ".sql")
 MAX_LINES = 500
 LONGER_FILES = {}
 MAX_COLUMNS = 100
+MAX_TEXT_COLUMNS = 120  # of documents
 
 
 class Rule:
@@ -37,6 +38,8 @@ RULES = [
          "randomness comes from base/, so that a seed reproduces it", excused=("src/base/",)),
     Rule(r"\bthis_thread::sleep_|\b(sleep_for|usleep|nanosleep)\(",
          "wait for a condition under a Clock instead of sleeping", excused=("src/base/",)),
+    Rule(r"\bfor \([^;]* : .*\)\.value\(\)\) ?{",
+         "g++ 12 destroys the Result before the loop begins: give its value a name first"),
     Rule(r"\bDISABLED_|\bGTEST_SKIP\b", "a test runs or does not exist", where=("tests/",)),
     Rule(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b", "finish it, or write an issue", files=TEXT),
     Rule(r"\t", "no tabs", files=TEXT),
@@ -86,6 +89,17 @@ def dropped_result_problems(name, text):
             yield f"{name}:{line}: error: a function that returns a Result is [[nodiscard]]"
 
 
+def wide_text_problems(name, text):
+    """Lines of a document that could be broken. Tables and code cannot, nor can a long word."""
+    code = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith("```"):
+            code = not code
+        breakable = " " in line[:MAX_TEXT_COLUMNS].lstrip(" -*0123456789.")
+        if len(line) > MAX_TEXT_COLUMNS and not code and not line.startswith("|") and breakable:
+            yield f"{name}:{number}: error: at most {MAX_TEXT_COLUMNS} columns"
+
+
 def link_problems(root, name, text):
     for match in LINK.finditer(text):
         target = match.group(1)
@@ -110,6 +124,7 @@ def problems(root):
             text = sources.read(root, name)
             found += style_problems(name, text)
             if name.endswith(".md"):
+                found += wide_text_problems(name, text)
                 found += link_problems(root, name, text)
                 found += quotation_problems(root, name, text)
     return found

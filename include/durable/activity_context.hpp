@@ -1,4 +1,4 @@
-// ActivityContext: what a running activity may know about itself, and how it hears "stop".
+// ActivityContext: what a running activity knows about itself, and how it is asked to stop.
 //
 //     registry.add(charge_card, [](durable::ActivityContext& ctx, const Order& order) {
 //         while (!gateway.ready()) {
@@ -8,9 +8,9 @@
 //     });
 //
 // An activity runs at least once: after a crash it runs again, as another attempt. It is asked
-// to stop when its orchestration no longer wants the result or another worker took it over: what it
-// returns then is ignored. It is also asked when the runtime shuts down: what it returns is stored
-// if it comes before the runtime gives up waiting; if it throws, or comes later, it is run again.
+// to stop when its orchestration no longer wants the result or another worker took it over: its
+// result is ignored then. It is also asked when the runtime shuts down: its result is stored if it
+// returns before the runtime gives up waiting; if it throws, or returns later, it runs again.
 
 #pragma once
 
@@ -53,7 +53,7 @@ struct ActivityInfo {
 // returns.
 class ActivityContext final {
  public:
-    // What the context stands on. Made by the runtime, or by a test that calls an activity itself.
+    // What the context uses. Made by the runtime, or by a test that calls an activity itself.
     struct Services {
         std::shared_ptr<Clock> clock;       // nullptr: the machine's
         std::shared_ptr<Logger> logger;     // nullptr: silent
@@ -74,8 +74,8 @@ class ActivityContext final {
     [[nodiscard]] std::uint64_t id() const noexcept { return info_.id; }
     [[nodiscard]] std::uint32_t attempt() const noexcept { return info_.attempt; }
 
-    // "order-7/1/4", instance, execution, first step: one key for one ctx.call, however often it is
-    // run: after a crash, after a lost lease, as a retry of its RetryPolicy. No other call has it,
+    // "order-7/1/4", instance, execution, first step: one key for one ctx.call, for all its runs:
+    // after a crash, after a lost lease, as a retry of its RetryPolicy. No other call has it,
     // unless the instance is deleted and another one is started under its id.
     [[nodiscard]] std::string idempotency_key() const;
 

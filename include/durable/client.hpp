@@ -1,12 +1,12 @@
-// Client: starts orchestrations, talks to them, and waits for what they answer. Needs a provider
+// Client: starts orchestrations, sends them messages, and waits for their results. Needs a provider
 // only: a program may be a client without running anything itself.
 //
 //     const durable::Client client{provider};
 //     const auto run = client.start(hello, "world", {.id = "greeting-1"}).value();
 //     std::cout << run.wait(10s).value();
 //
-// Sending is asynchronous: a call that succeeded means "stored", not "done". Waiting is woken by
-// the store, not polled. Copies are cheap; any thread, any time.
+// Sending is asynchronous: a call that succeeded means "stored", not "done". The store wakes
+// waiting calls; they do not poll. Copies are cheap; any thread, any time.
 //
 // An id that no instance can have is invalid_argument everywhere: see "Names" in
 // docs/architecture.md.
@@ -38,7 +38,7 @@ class Management; // management.hpp
 
 namespace detail {
 
-// "int", in the compiler's words: for messages that nobody stores.
+// "int", in the compiler's words: for messages that are not stored.
 template <class T>
 [[nodiscard]] constexpr std::string_view type_text() noexcept {
     std::string_view text = std::source_location::current().function_name();
@@ -50,7 +50,8 @@ template <class T>
     return text.substr(0, std::min(text.find(';'), text.rfind(']')));
 }
 
-// Stored bytes that are whole, but no T: whoever asked was wrong about the type.
+// Reads a stored payload as a T. A valid payload of another type is the caller's mistake:
+// invalid_argument.
 template <class T>
 [[nodiscard]] Result<T> read_payload(std::string_view text, std::string_view what) {
     auto value = decode_payload<T>(text);
@@ -129,13 +130,14 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     [[nodiscard]] Result<Run<std::string>>
     start(std::string_view orchestration, std::string input, StartOptions options = {}) const;
 
-    // A handle for an instance that was started elsewhere. Asks nobody.
+    // A handle for an instance that was started elsewhere. Makes no call to the store.
     template <class R, class In>
     [[nodiscard]] Run<R> attach(const Orchestration<R(In)>& orchestration, std::string id) const;
     template <class R>
     [[nodiscard]] Run<R> attach(const Orchestration<R()>& orchestration, std::string id) const;
 
-    // Sends an event to the wait for it. One that is sent before the start is kept for a while.
+    // Sends an event to the wait for it. An event that is sent before the instance starts is kept
+    // for a while (the store's unstarted_message_ttl).
     template <class T>
     [[nodiscard]] Result<> raise(const std::string& id,
                                  const Event<T>& event,
@@ -186,7 +188,7 @@ class Client final { // NOLINT(cppcoreguidelines-special-member-functions)
     [[nodiscard]] Result<std::optional<std::string>> kv(const std::string& id,
                                                         const std::string& key) const;
     [[nodiscard]] Result<std::map<std::string, std::string>> kv_all(const std::string& id) const;
-    // As a T: invalid_argument, with the text and the type, when it is none.
+    // As a T. invalid_argument, with the text and the type, when the value is no T.
     template <class T>
     [[nodiscard]] Result<std::optional<T>> kv(const std::string& id, const std::string& key) const;
 
@@ -219,8 +221,8 @@ class Run final {
 
     [[nodiscard]] const std::string& id() const noexcept { return id_; }
 
-    // The result. orchestration_failed, with the failure's kind and text, when there is none to
-    // come; timed_out when it is not there yet; invalid_argument when its text is no R.
+    // The result. orchestration_failed, with the failure's kind and text, when it failed; timed_out
+    // when it has not ended yet; invalid_argument when the result is no R.
     [[nodiscard]] Result<R> wait(Timespan limit) const;
     [[nodiscard]] Result<OrchestrationStatus> status() const { return client_.status(id_); }
     [[nodiscard]] Result<> cancel(std::string reason) const {

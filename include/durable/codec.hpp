@@ -17,7 +17,7 @@
 namespace durable {
 
 // Appends the JSON text to `out`. Fails (invalid_argument, `out` unchanged) when a string is not
-// UTF-8: JSON cannot carry it, and silently mending it would change the user's data.
+// UTF-8: JSON cannot carry it, and repairing it silently would change the user's data.
 [[nodiscard]] Result<> encode_to(std::string& out, const HistoryEvent& event);
 [[nodiscard]] Result<> encode_to(std::string& out, const WorkItem& item);
 [[nodiscard]] Result<> encode_to(std::string& out, const ErrorDetails& details);

@@ -7,12 +7,12 @@
 // Inside braces the operands are evaluated from left to right; the order of function arguments is
 // the compiler's choice, and a history must not depend on it.
 //
-// An operand that is given by name (an lvalue) is borrowed: the combinator waits for it and leaves
-// it alone. Everything else is owned, and cancelled when it is no longer needed.
+// An operand that is given by name (an lvalue) is borrowed: the combinator waits for it, but never
+// cancels it. Every other operand is owned, and cancelled when it is no longer needed.
 
 #pragma once
 
-#include <durable/group.hpp>
+#include <durable/detail/group.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -96,7 +96,7 @@ class [[nodiscard]] all<std::vector<A>> final : public detail::RangeGroup<A> {
     }
 };
 
-// Waits for every operand and hands out successes and failures alike, as Outcome<T>.
+// Waits for every operand and returns successes and failures alike, as Outcome<T>.
 template <class... As>
 class [[nodiscard]] all_settled final : public detail::Group<As...> {
  public:
@@ -133,8 +133,8 @@ class [[nodiscard]] all_settled<std::vector<A>> final : public detail::RangeGrou
 };
 
 // Waits for the first operand to complete and cancels the others. Among operands that were complete
-// before the race began, the one that completed first wins. Several: a variant; index() tells the
-// winner. A range: a Winner. A winner that failed throws.
+// before the race began, the one that completed first wins. Several: a variant; index() is that of
+// the winner. A range: a Winner. A winner that failed throws.
 template <class... As>
 class [[nodiscard]] race final : public detail::Group<As...> {
  public:

@@ -2,20 +2,20 @@
 // pass it by value, and never keep it longer than the orchestration runs. Used anywhere else (on
 // the thread of an activity, after the end) it throws std::logic_error.
 //
-// What cannot be stored (text that is not UTF-8, a value that has no payload text, a name, id or
-// option that is not allowed, data over a limit of durable/limits.hpp) ends the orchestration at
-// that call, and no catch sees it: nothing of it is recorded, so a replay could not follow code
-// that went on from there.
+// A call whose data cannot be stored (text that is not UTF-8, a value that has no payload text, a
+// name, id or option that is not allowed, data over a limit of durable/limits.hpp) ends the
+// orchestration there, and the code cannot catch it: nothing of the call is recorded, so a replay
+// could not follow code that went on from there.
 
 #pragma once
 
 #include <durable/combine.hpp>
 #include <durable/contract.hpp>
+#include <durable/detail/step.hpp>
 #include <durable/kv.hpp>
 #include <durable/log.hpp>
 #include <durable/operation.hpp>
 #include <durable/options.hpp>
-#include <durable/step.hpp>
 #include <durable/task.hpp>
 #include <durable/undo.hpp>
 
@@ -125,13 +125,13 @@ class Context {
     void
     call(const Orchestration<R(In)>&, std::type_identity_t<In>&&, ChildOptions = {}) const = delete;
 
-    // Sleeps durably: survives restarts, costs no thread. Any unit of time; what is longer than a
-    // clock can tell is for ever. Counts from the clock of the machine, also where that was set
-    // back and now() waits for it; sleep_until() is for a moment that is given from outside.
+    // Sleeps durably: survives restarts, costs no thread. Any unit of time; beyond the clock's
+    // range means for ever. Counts from the clock of the machine, also when that was set back and
+    // now() stands still until it catches up. For a moment from outside, use sleep_until().
     [[nodiscard]] Operation<void> sleep(Timespan duration, Where where = Where::current()) const;
     [[nodiscard]] Operation<void> sleep_until(Instant moment, Where where = Where::current()) const;
 
-    // Waits for a message that Client::raise sends: the oldest one that nobody has received yet.
+    // Waits for a message that Client::raise sends: the oldest one that no wait has received yet.
     template <class T>
     [[nodiscard]] Operation<T> wait_for(const Event<T>& event,
                                         Where where = Where::current()) const {
@@ -157,10 +157,11 @@ class Context {
 
     // Registers a compensation: if this orchestration fails or is cancelled, the registered
     // activities, and the undos of calls that have one, run, newest first, before the failure is
-    // recorded. One that fails is told behind that failure's text. To undo a call, register the
-    // undo with the call (undo_with): while the call is under way, nothing is registered here yet.
-    // Only the code knows them: none runs when the instance ends without it, as poison, with code
-    // that differs from its history, or cancelled while nobody has its code. The log says so.
+    // recorded. The failure of a compensation is appended to that failure's text. To undo a call,
+    // register the undo with the call (undo_with): while the call is under way, nothing is
+    // registered here yet. Only the code knows the compensations: none runs when the instance ends
+    // without its code, as poison, with code that differs from its history, or cancelled while no
+    // node has its code. The log says so.
     template <class R, class In>
     void on_failure(const Activity<R(In)>& undo,
                     const std::type_identity_t<In>& input,
@@ -201,8 +202,8 @@ class Context {
                          std::type_identity_t<In>&&,
                          ContinueOptions = {}) const = delete; // as for call()
 
-    // Starts an orchestration that nobody waits for; answers its instance id. If an instance has
-    // that id already, nothing is started, and only the log tells.
+    // Starts an orchestration without waiting for it; returns its instance id. If an instance has
+    // that id already, nothing is started, and a warning is logged.
     template <class R, class In>
     std::string start_detached(const Orchestration<R(In)>& other,
                                const std::type_identity_t<In>& input,
@@ -218,7 +219,7 @@ class Context {
         return detach(other.name(), {"null"}, options, where);
     }
 
-    // ---- State that others can see
+    // ---- State that clients can read
 
     void set_status(std::string_view status, Where where = Where::current()) const;
     void clear_status(Where where = Where::current()) const;
@@ -227,7 +228,7 @@ class Context {
 
     // ---- Deterministic answers
 
-    // The time of what is being reacted to: the same on every replay, and it never goes back.
+    // The time of the message that the code reacts to: the same on every replay; never goes back.
     [[nodiscard]] Instant now() const { return engine().now(); }
     [[nodiscard]] std::string new_uuid() const;
     // For changing code under running instances: false where the old code ran, true from now on.
@@ -242,7 +243,7 @@ class Context {
     [[nodiscard]] const std::string& orchestration() const;
     [[nodiscard]] const std::string& version() const;
 
-    // ---- The same without types, for those who build on top: names and payloads at run time
+    // ---- The same without types, for libraries on top: names and payloads at run time
 
     [[nodiscard]] Operation<std::string> call_raw(std::string_view activity,
                                                   std::string_view input,
@@ -278,7 +279,7 @@ class Context {
  private:
     using Text = std::string_view;
 
-    // The text of an input. Without one the orchestration ends, and what follows has no effect.
+    // The text of an input. Without one the orchestration ends, and later steps have no effect.
     template <class In>
     [[nodiscard]] std::string write(Text name, const In& input, Text what = {}) const {
         return detail::write_or(input, "the input", [&](const std::string& problem) {

@@ -54,7 +54,7 @@ class Name {
     std::string_view text_;
 };
 
-// What is asked of the types, apart from what is made of them: the first mistake is the only error.
+// The checks of the types, before they are used: the first mistake is the only error message.
 template <class R, class In>
 struct ContractCheck {
     static_assert(!std::is_reference_v<In> && !std::is_const_v<In>,

@@ -1,11 +1,10 @@
-// libdurable: start here. Everything that a program needs which defines, runs and calls
-// orchestrations.
+// libdurable: start here. Everything that a program needs to define, run and call orchestrations.
 //
 //   contract.hpp          names and types: Activity, Orchestration, Event, Queue
 //   context.hpp task.hpp  what an orchestration may do
 //   registry.hpp          which code fulfils which contract
 //   runtime.hpp           runs it
-//   client.hpp            starts instances, talks to them, waits for results
+//   client.hpp            starts instances, sends them messages, waits for results
 //   management.hpp        looks inside a store, deletes, prunes
 //   memory.hpp            a store for trying things out
 

@@ -1,6 +1,8 @@
-// ErrorDetails: a failure as history stores it. Four categories, because four parties can mend it:
-// the operator, whoever deployed the code, the author of the code, and whoever looks at a message
-// that keeps killing its reader.
+// ErrorDetails: a failure as history stores it. Four categories, by the role that can repair it:
+//   infrastructure  the operator of the store
+//   configuration   the team that deployed the code
+//   application     the author of the code
+//   poison          the person who examines a message that keeps killing its worker
 
 #pragma once
 
@@ -67,8 +69,8 @@ struct Poison {
     std::string activity_name;     // activity only
     std::uint64_t activity_id = 0; // activity only
     std::string error;             // failed_deserialization only
-    std::string message;           // the message that poisoned, for debugging
-    std::string cause; // what went wrong last, where it is known; absent on the wire when empty
+    std::string message;           // the poisonous message, for debugging
+    std::string cause;      // the last error, when it is known; absent on the wire when empty
     bool permanent = false; // as in Application
     std::string extra;
     std::string kind_extra;
@@ -87,10 +89,10 @@ using ErrorDetails = std::
 // "infrastructure", "configuration", "application" or "poison".
 [[nodiscard]] std::string_view category(const ErrorDetails& details) noexcept;
 
-// Failure::kind: the user's own word, or one of the library's (namespace failure_kind).
+// Failure::kind: the user's own, or one of the library's (namespace failure_kind).
 [[nodiscard]] std::string_view kind_of(const ErrorDetails& details) noexcept;
 
-// Failure::activity: whose failure this is; empty when no activity failed, or none is known.
+// Failure::activity: the activity that failed; empty when none did, or none is known.
 [[nodiscard]] std::string_view activity_of(const ErrorDetails& details) noexcept;
 
 // Failure::retryable. Histories of older versions say yes or nothing.

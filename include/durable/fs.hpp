@@ -5,9 +5,9 @@
 //
 // Promise P12 in detail: a change that a call made is durable when the call returns, except for the
 // end of a turn (ack_orchestration_item) and of an activity (ack_work_item). These are durable
-// within milliseconds, in order, and before anybody outside can see a consequence of them. A crash
-// in between means that the turn runs again from the same messages, which nobody can tell from a
-// crash just before the call.
+// within milliseconds, in order, and before a consequence of them leaves the process. A crash in
+// between means that the turn runs again from the same messages, as after a crash just before the
+// call.
 
 #pragma once
 
@@ -39,8 +39,8 @@ struct Options {
 };
 
 // Opens the store in this directory, which is made if it does not exist. A relative path counts
-// from where the process works now, also when it works elsewhere later. The store stays with this
-// process: to a child made by fork it tells nothing but storage_failed, and it is not changed.
+// from the current working directory, also when that changes later. The store stays with this
+// process: in a child made by fork every call fails with storage_failed and changes nothing.
 //   unavailable       another process has it open (the message names it), or the disk is full
 //   invalid_argument  the directory holds something else and is left alone, its path is empty or
 //                     has a NUL byte, durability is `none`, or the ttl is negative

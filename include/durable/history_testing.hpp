@@ -1,4 +1,4 @@
-// Histories in tests: would today's code still understand what yesterday's code has recorded?
+// Histories in tests: can today's code still replay what yesterday's code has recorded?
 //
 //     const auto saved = durable::testing::parse_history(file_content).value();
 //     EXPECT_TRUE(durable::testing::replay(registry, saved)); // or read the error: both sides,
@@ -35,15 +35,15 @@ namespace durable::testing {
 // end included; of several executions the last one. Nothing is executed: results come from the
 // history.
 //   invalid_argument  code and history differ; the message is the report for people. Or they seem
-//                     to, and the code has read KV of which this history cannot tell: the message
+//                     to, because the code has read KV that this history does not have: the message
 //                     names the key. Or the registry has problems()
 //   not_found         the registry has no such orchestration or version
 //   corrupt           this is no history: empty, or it does not begin with OrchestrationStarted
 [[nodiscard]] Result<> replay(const Registry& registry, std::span<const HistoryEvent> whole);
 
 // The history of the instance's last execution as replay() wants it: before it stands the KV it
-// began with, as events of the execution before (KeyValuesCleared, then KeyValueSet). Not so when
-// earlier executions were pruned: then nobody knows.
+// began with, as events of the execution before (KeyValuesCleared, then KeyValueSet). When earlier
+// executions were pruned, that KV is unknown and left out.
 //   not_found  there is no such instance
 [[nodiscard]] Result<std::vector<HistoryEvent>> save_history(Provider& provider,
                                                              const std::string& instance);

@@ -1,12 +1,12 @@
-// Kv: the small store of an instance. Survives continue-as-new; clients and other instances can
-// read it. Changes are recorded as they are made, reads cost nothing. How many keys, how long, and
-// how much text: see durable/limits.hpp.
+// Kv: the small key-value store of an instance. Survives continue-as-new; clients and other
+// instances can read it. Changes are recorded as they are made, reads cost nothing. The number of
+// keys and the sizes are limited: see durable/limits.hpp.
 
 #pragma once
 
+#include <durable/detail/step.hpp>
 #include <durable/operation.hpp>
 #include <durable/payload.hpp>
-#include <durable/step.hpp>
 #include <durable/time.hpp>
 
 #include <concepts>
@@ -28,7 +28,7 @@ class KvValue : public std::optional<T> {
     using std::optional<T>::optional;
 };
 
-// The ones of std::optional are ambiguous for two of a class that is made of one.
+// std::optional's operators are ambiguous between two KvValues, which derive from it.
 template <std::equality_comparable T>
 [[nodiscard]] constexpr bool operator==(const KvValue<T>& left, const KvValue<T>& right) {
     return left.has_value() == right.has_value() && (!left || *left == *right);
@@ -71,11 +71,11 @@ class Kv {
         });
         engine().kv_set(key, std::move(text), detail::recode_as<T>, where);
     }
-    // Text, in whatever it comes: stored as a std::string is.
+    // Any text: stored like a std::string.
     void set(std::string_view key, std::string_view value, Where where = Where::current()) const {
         engine().kv_set(key, std::string{value}, nullptr, where);
     }
-    // Throws std::invalid_argument without a text.
+    // Throws std::invalid_argument for a null pointer.
     void set(std::string_view key, const char* value, Where where = Where::current()) const {
         if (value == nullptr) {
             detail::throw_null_value(key);
@@ -116,9 +116,9 @@ class Kv {
         return engine().kv_prune(before, where);
     }
 
-    // Reads the KV of another instance, as it is stored when this turn ends. Of the own instance,
-    // that is without what this turn has changed: use get(). An id or a key that none can have ends
-    // the orchestration, as set() does.
+    // Reads the KV of another instance, as it is stored when this turn ends. For the own instance
+    // use get(): the stored KV lacks this turn's changes. An id or a key that is not allowed ends
+    // the orchestration, as in set().
     //     const auto quota = co_await ctx.kv().of<int>("tenant-7", "quota");
     template <class T = std::string>
     [[nodiscard]] Operation<KvValue<T>>

@@ -1,6 +1,6 @@
 // What one execution may store. Checked before anything is recorded: data over a limit is never
-// persisted, the orchestration fails with a sentence that names the limit, and its parent is told.
-// Its code cannot catch that: see docs/determinism.md.
+// stored, the orchestration fails with a sentence that names the limit, and its parent gets that
+// failure. Its code cannot catch it: see docs/determinism.md.
 
 #pragma once
 

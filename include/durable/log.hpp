@@ -40,7 +40,7 @@ struct LogField {
 // Views are valid during the call of Logger::write only.
 struct LogRecord {
     LogLevel level = LogLevel::info;
-    // Who speaks: "orchestration" and "activity" are user code, "runtime" and "client" are ours.
+    // The writer: "orchestration" and "activity" are user code, "runtime" and "client" the library.
     std::string_view source;
     std::string_view message;
     Instant time;
@@ -58,7 +58,7 @@ class Logger {
     Logger& operator=(const Logger&) = delete;
     virtual ~Logger() = default;
 
-    // Asked before a record is put together, so that silence costs nothing.
+    // Called before a record is put together, so that a disabled level costs nothing.
     [[nodiscard]] virtual bool enabled(LogLevel level, std::string_view source) const noexcept = 0;
     virtual void write(const LogRecord& record) noexcept = 0;
 };
@@ -66,10 +66,10 @@ class Logger {
 // One line per record for people; further lines of a message follow it, indented:
 //     2026-01-31T12:00:00.123Z warn runtime order-7/1#3 activity failed activity=Charge attempt=2
 // It outlives a stream that fails, also one with exceptions switched on (a full disk): that record
-// is lost, the process is not. The stream keeps its state; whoever owns it clears it.
+// is lost, the process is not. The stream keeps its error state until its owner clears it.
 [[nodiscard]] std::shared_ptr<Logger> text_logger(std::ostream& out, LogLevel least);
 
-// One JSON object per line for machines, with the same content. What fails is lost likewise.
+// One JSON object per line for machines, with the same content. A record that fails is lost, too.
 [[nodiscard]] std::shared_ptr<Logger> json_logger(std::ostream& out, LogLevel least);
 
 [[nodiscard]] std::shared_ptr<Logger> silent_logger();

@@ -4,8 +4,8 @@
 //     const auto failed = management.list_instances_by_status("Failed").value();
 //     for (const auto& id : failed) { ... }
 //
-// Reads show committed state; what is asked of an instance that does not exist is not_found.
-// docs/operating.md tells what may be deleted when.
+// Reads show committed state; for an instance that does not exist they return not_found.
+// docs/operating.md says what may be deleted when.
 
 #pragma once
 
@@ -71,9 +71,10 @@ class Management final { // NOLINT(cppcoreguidelines-special-member-functions)
     [[nodiscard]] Result<SystemMetrics> system_metrics() const;
     [[nodiscard]] Result<QueueDepths> queue_depths() const;
     [[nodiscard]] Result<std::vector<QuarantinedItem>> quarantined() const;
-    // What does not go on, oldest first: instances that a node has given back, with its reason; and
-    // turns and activities that no node has fetched for so long, for example because none has their
-    // code. Then the reason is empty, and `name` and `version` say which code is wanted.
+    // Work that does not go on, oldest first: instances that a node has given back, with its
+    // reason; and turns and activities that no node has fetched for `waited`, for example because
+    // none has their code. Then the reason is empty, and `name` and `version` say which code is
+    // missing.
     [[nodiscard]] Result<std::vector<ParkedWork>> parked(Timespan waited = std::chrono::seconds{10},
                                                          std::uint32_t limit = 1000) const;
 

@@ -51,7 +51,7 @@ class Metrics {
 // Keeps the numbers in memory, for a scraper and for tests.
 class MetricsRecorder final : public Metrics {
  public:
-    // A label with ever new values would eat the memory: past this many combinations per metric,
+    // A label with ever new values would use up the memory: past this many combinations per metric,
     // the rest is counted together under the label value "other".
     static constexpr std::size_t max_series = 1000;
 
@@ -59,7 +59,7 @@ class MetricsRecorder final : public Metrics {
     ~MetricsRecorder() override;
 
     // Throws std::invalid_argument when `metric` is not of metric_catalogue(), or the number of
-    // labels is not its own: metrics of an application belong into a recorder of the application.
+    // labels differs from its own: an application's own metrics belong into its own recorder.
     void record(const MetricInfo& metric,
                 std::span<const std::string_view> labels,
                 double value) override;

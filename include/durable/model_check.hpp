@@ -1,4 +1,4 @@
-// Model checking: random operation sequences, played to a provider and to an oracle at once.
+// Model checking: random operation sequences, run on a provider and on an oracle at once.
 //
 // Every answer and, after every operation, everything that can be read must be the same. A sequence
 // comes from a seed, so a difference can be repeated; it is shrunk to a short script before it is
@@ -43,7 +43,7 @@ using Oracle = std::function<std::shared_ptr<Provider>(std::shared_ptr<Clock>)>;
 
 [[nodiscard]] Oracle memory_oracle();
 
-// Plays one sequence. nullopt: no difference. The factory must have a clock that moves by hand
+// Runs one sequence. nullopt: no difference. The factory must have a clock that moves by hand
 // (`unsupported` otherwise).
 [[nodiscard]] Result<std::optional<Divergence>>
 model_check(Factory& subject, const Oracle& oracle, const ModelCheck& options);

@@ -5,9 +5,9 @@
 
 #pragma once
 
+#include <durable/detail/step.hpp>
 #include <durable/payload.hpp>
 #include <durable/result.hpp>
-#include <durable/step.hpp>
 #include <durable/task.hpp>
 
 #include <string>
@@ -39,8 +39,8 @@ class [[nodiscard("dropping an operation cancels it: await it or keep it")]] Ope
     Operation& operator=(const Operation&) = delete;
     ~Operation() { cancel(); }
 
-    // Whether awaiting it would go on at once. The same answer on every replay. Not to be asked
-    // after it was awaited: std::logic_error.
+    // Whether awaiting it would go on at once. The same answer on every replay. std::logic_error
+    // after it was awaited.
     [[nodiscard]] bool ready() const { return detail::is_ready(slot_); }
 
     // Gives up on it now, as its destruction would. Does nothing to a finished step.

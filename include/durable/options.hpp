@@ -7,9 +7,9 @@
 
 #pragma once
 
-#include <durable/option_text.hpp>
+#include <durable/detail/option_text.hpp>
+#include <durable/detail/step.hpp>
 #include <durable/result.hpp>
-#include <durable/step.hpp>
 #include <durable/time.hpp>
 
 #include <cstdint>
@@ -46,11 +46,11 @@ struct RetryPolicy {
     [[nodiscard]] Duration delay_after(int failures) const noexcept;
 };
 
-// What a cancellation does to a call that is under way: of the orchestration, or of the operation,
-// by its destruction, by a race that it loses.
+// What a cancellation does to a call that is under way. It may be one of the orchestration, or of
+// the operation, by its destruction or by a race that it loses.
 enum class CancelPolicy : std::uint8_t {
     automatic, // wait, for a call that has an undo; stop, for any other
-    stop,      // the activity is asked to stop, and what became of it is never known
+    stop,      // the activity is asked to stop, and its outcome stays unknown
     // The activity is left alone. A cancellation of the orchestration takes effect when the call
     // has ended and the code has seen its result; of an operation that was dropped, when it ends.
     wait,
@@ -78,7 +78,7 @@ struct ChildOptions {
 
 struct DetachedOptions {
     // Empty: derived from this instance. If an instance, running or ended, has the id already,
-    // nothing happens but a warning in the log: nobody waits who could be told.
+    // nothing happens but a warning in the log: there is no waiter that could get an error.
     OptionText id{};
     OptionText version{}; // empty: the newest registered when it starts
 };

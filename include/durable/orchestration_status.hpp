@@ -1,4 +1,4 @@
-// What anybody may know about an instance from outside: how it stands and what it said last.
+// OrchestrationStatus: what a client sees of an instance: its state, result and custom status.
 
 #pragma once
 
@@ -18,7 +18,7 @@ enum class RunStatus : std::uint8_t { not_found, pending, running, completed, fa
 // "NotFound", "Pending", "Running", "Completed", "Failed".
 [[nodiscard]] std::string_view name_of(RunStatus status) noexcept;
 
-// An instance between two executions is running: nobody outside can tell them apart.
+// An instance between two executions counts as running: clients do not see single executions.
 struct OrchestrationStatus {
     RunStatus status = RunStatus::not_found;
     std::string orchestration;

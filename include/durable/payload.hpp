@@ -11,13 +11,13 @@
 //
 // JSON has no NaN and no infinity: a value that holds one is refused, wherever in it the number is.
 // So is a nlohmann::json that is binary or discarded, text that is not UTF-8, and a value, or a
-// text to read, that is nested deeper than max_payload_depth. Types that refer to memory of others
+// text to read, that is nested deeper than max_payload_depth. Types that do not own their data
 // (std::string_view, std::span, pointers) are no payloads: see OwnsItsData.
 
 #pragma once
 
-#include <durable/members.hpp>
-#include <durable/owning.hpp>
+#include <durable/detail/members.hpp>
+#include <durable/detail/owning.hpp>
 #include <durable/result.hpp>
 #include <durable/standard_payloads.hpp>
 #include <durable/struct_payload.hpp> // IWYU pragma: export
@@ -40,13 +40,13 @@
 
 namespace durable {
 
-using Unit = std::monostate; // the value of something that has none
+using Unit = std::monostate; // stands for "no value"
 
 // Containers inside each other, as JSON: deeper ones would end the process, because writing and
 // comparing them needs the stack.
 inline constexpr std::size_t max_payload_depth = 512;
 
-// JSON text that is handed through as it is. Nobody checks it.
+// JSON text that is passed on as it is, unchecked.
 class RawJson {
  public:
     RawJson() = default;
@@ -111,7 +111,7 @@ struct IsJson {
 };
 
 // nlohmann-json writes null for a number that is not finite, an object for binary data and a word
-// that is no JSON for what is discarded: what is read back would be another value.
+// that is no JSON for a discarded value: reading them back would give another value.
 template <Json J>
 void check_writable(const J& json, std::size_t depth = 0) {
     using Number = typename J::number_float_t;
@@ -162,7 +162,7 @@ template <class T>
     }
 }
 
-// By brackets and quotes alone: whether the text is JSON at all is the parser's business.
+// By brackets and quotes alone: the parser checks whether the text is JSON.
 inline void check_depth(std::string_view text) {
     if (text.size() <= max_payload_depth) {
         return;
@@ -296,7 +296,8 @@ concept PayloadOrVoid = std::is_void_v<T> || Payload<T>;
 
 namespace detail {
 
-// The same as a sentence, for those who get a type from the user: Event<std::string_view>.
+// The same as an error message, for templates that get a type from the user:
+// Event<std::string_view>.
 template <class T>
 consteval bool check_payload() {
     static_assert(OwnsItsData<T>,
@@ -317,8 +318,8 @@ template <Payload T>
 
 namespace detail {
 
-// The text of a value, or what on_problem makes of the sentence: "the input has no payload text:
-// a text in it is not UTF-8". Of a type that is no payload the contract says so, and nothing else.
+// The text of a value, or the result of on_problem(sentence): "the input has no payload text: a
+// text in it is not UTF-8". A type that is no payload compiles here: its contract has the error.
 template <class T, class OnProblem>
 [[nodiscard]] auto write_or(const T& value, std::string_view what, const OnProblem& on_problem)
     -> decltype(on_problem(std::string{})) {
@@ -348,8 +349,8 @@ template <Payload T>
     }
 }
 
-// See detail::Recode. Unit reads every text: an input that was taken away would not be noticed.
-// Nor has a type that is no payload one: its contract says so, and one sentence is enough.
+// See detail::Recode. nullptr for Unit, which reads every text: a removed input would not be
+// noticed. nullptr for a type that is no payload: its contract has the error message.
 template <class T>
 inline constexpr std::optional<std::string> (*recode_as)(std::string_view) = nullptr;
 template <Payload T>
@@ -378,7 +379,7 @@ template <Payload T>
 
 namespace detail {
 
-// The same for the type of a contract, which has said so when it is no payload.
+// The same for the type of a contract, which has the error message when it is no payload.
 template <class T>
 [[nodiscard]] Outcome<T> decode_payload(std::string_view text) {
     if constexpr (Payload<T>) {

@@ -2,7 +2,7 @@
 //
 // A provider stores histories, two queues and the leases on them, and keeps the promises below. It
 // never runs user code and never judges what an orchestration does: it accepts any turn that holds
-// a valid lease. docs/provider-contract.md tells how to write one; validation.hpp proves it.
+// a valid lease. docs/provider-contract.md says how to write one; validation.hpp tests it.
 //
 //   P1  One owner       At most one unexpired lease per instance, and per worker item.
 //   P2  All or nothing  A turn commit applies every effect, or none and keeps the lease.
@@ -20,22 +20,27 @@
 //                       only after the execution ended.
 //   P10 Nothing silent  What cannot be decoded is quarantined and listed; what expires is counted.
 //   P11 Wake-ups        A waiting fetch or watch returns as soon as its work exists.
-//   P12 Durability      What a call reported as done survives what durability() says.
+//   P12 Durability      What a call reported as done survives what durability() says. Exceptions:
+//                       leases need not survive; and the end of a turn (ack_orchestration_item) or
+//                       of an activity (ack_work_item) may be reported earlier, if nothing that
+//                       depends on it leaves the process before it survives. A crash in between
+//                       looks like one just before the call.
 //   P13 Clean failure   A fetch that answers nothing or an error has locked and counted nothing.
 //   P14 Code            A fetch that says which code its node has gets nothing else; what it is not
 //                       given is neither counted nor hidden, and goes to the fetch that has its
 //                       code.
 //   P15 Starting        Of all callers of start_instance for one id exactly one makes the
-//                       instance, which exists from then on. The others are told that it
-//                       exists already.
+//                       instance, which exists from then on. The others get already_exists.
 //   P16 Suspects        Work that was fetched suspect_after times and never ended may have killed
 //                       its process: fetches that ask for it get one such piece at a time.
 //
 // Thread safety: any method, any thread, any time. Calls may block; none calls back into the caller
-// except FetchOrchestration::cached.
+// except FetchOrchestration::cached, which a provider may call from any thread, also from one that
+// makes another call, as long as the fetch has not returned.
 
 #pragma once
 
+#include <durable/error_details.hpp>
 #include <durable/history_event.hpp>
 #include <durable/result.hpp>
 #include <durable/time.hpp>
@@ -95,7 +100,8 @@ struct CachedHistory {
     std::uint64_t incarnation = 0;
 };
 
-// Asked while the provider holds its own locks: answer quickly, never throw, never call a provider.
+// Asked from any thread, while the provider holds its own locks: answer quickly, never throw, never
+// call a provider.
 using CachedHistoryLookup = std::function<std::optional<CachedHistory>(std::string_view instance)>;
 
 // P14: the orchestrations that a node can run.
@@ -105,7 +111,7 @@ using CachedHistoryLookup = std::function<std::optional<CachedHistory>(std::stri
 // version needs any version of that name. An instance that has ended needs no code.
 struct OrchestrationCode {
     std::map<std::string, std::set<std::string, std::less<>>, std::less<>> versions; // by name
-    // Ending needs no code: an instance is given to nodes without its code, too, when one of its
+    // Ending needs no code: a fetch without the code gets an instance as well when one of its
     // messages is a CancelInstance that has been deliverable for so long. nullopt: never.
     std::optional<Duration> cancelled_for;
 
@@ -113,7 +119,7 @@ struct OrchestrationCode {
     [[nodiscard]] bool has(std::string_view name, std::string_view version) const noexcept;
 };
 
-// P16: what has been fetched so often without coming to an end is a suspect.
+// P16: work that was fetched so often and never ended is a suspect.
 inline constexpr std::uint32_t suspect_after = 2;
 
 struct FetchOrchestration {
@@ -135,7 +141,7 @@ struct OrchestrationItem {
     std::string version; // "unknown" when no version is known
     // The current one; without a row the latest that has history, else 1, whatever messages say.
     std::uint64_t execution_id = 0;
-    // Tells apart instances that bore the same id one after the other; 0 when the provider cannot.
+    // Distinguishes instances that had the same id one after the other; 0: the provider cannot.
     std::uint64_t incarnation = 0;
     // Events of that execution with an id above history_after, ascending. history_after is 0 unless
     // the caller's cache was used; prefixes never change, so a cached one of the same incarnation
@@ -145,7 +151,7 @@ struct OrchestrationItem {
     std::vector<WorkItem> messages; // oldest first
     std::optional<std::string>
         history_error;      // set: history and kv_snapshot are empty, the lease is held
-    KvSnapshot kv_snapshot; // what earlier executions left; empty when history_after > 0
+    KvSnapshot kv_snapshot; // P9: what earlier executions left; empty when history_after > 0
     std::string lock_token;
     std::uint32_t attempt_count = 0; // the largest among the messages
 };
@@ -155,7 +161,7 @@ struct ExecutionMetadata {
     std::optional<std::string> output; // result, error text or next input
     std::optional<std::string> orchestration_name;
     std::optional<std::string> orchestration_version;
-    std::optional<std::string> parent_instance_id; // may be told later, never replaced
+    std::optional<std::string> parent_instance_id; // may be set later, never replaced
     std::optional<Version> pinned_version;
     bool operator==(const ExecutionMetadata&) const = default;
 };
@@ -163,7 +169,7 @@ struct ExecutionMetadata {
 // Why an instance was given back and does not go on; until its next commit.
 struct Parked {
     std::string reason; // for a person to read
-    Instant since;      // of the first time that this reason was told
+    Instant since;      // when this reason was first given
     bool operator==(const Parked&) const = default;
 };
 
@@ -171,8 +177,8 @@ struct AbandonTurn {
     std::string lock_token;
     std::optional<Duration> delay; // how long its messages stay hidden; newcomers are delivered
     bool ignore_attempt = false;
-    // With a delay: the whole instance stays hidden that long, newcomers included, so that nothing
-    // overtakes the message that could not be handled. Only a CancelInstance ends it early.
+    // With a delay: the whole instance stays hidden that long, newcomers included, so that no later
+    // message overtakes one that could not be handled. Only a CancelInstance ends it early.
     bool whole_instance = false;
     std::optional<std::string> parked; // Parked::reason; UTF-8
 };
@@ -271,6 +277,14 @@ struct InstanceStats { // of the current execution
     bool operator==(const InstanceStats&) const = default;
 };
 
+// A lease to be renewed: it then ends `extend_for` from now.
+struct LeaseRenewal {
+    enum class Of : std::uint8_t { turn, activity };
+    Of of = Of::turn;
+    std::string lock_token;
+    Duration extend_for{};
+};
+
 // What clients wait for, without any history.
 struct InstanceState {
     std::uint64_t revision =
@@ -281,6 +295,9 @@ struct InstanceState {
     std::uint64_t execution_id = 0;
     ExecutionStatus status = ExecutionStatus::running;
     std::optional<std::string> output;
+    // Failed: why, as the OrchestrationFailed event of that execution says. nullopt: it has not
+    // failed, or no such event decodes; `output` has the text then.
+    std::optional<ErrorDetails> failure{};
     CustomStatus custom_status;
     // OrchestrationItem::incarnation, also of an instance that does not exist yet but whose start
     // is queued. 0: neither, or the provider cannot tell incarnations apart.
@@ -294,8 +311,8 @@ struct WatchInstance {
     std::uint64_t seen_revision = 0;
     Duration timeout{}; // zero: read now
     std::stop_token stop;
-    // Only the end of the instance, by completion, failure or deletion, concerns the caller. A
-    // hint: a provider may answer any change, but each answer wakes a thread and may need a disk.
+    // The caller waits only for the end of the instance: completion, failure or deletion. A hint: a
+    // provider may answer any change, but each answer wakes a thread and may wait for a disk.
     bool ended_only = false;
 };
 
@@ -312,8 +329,8 @@ class Provider {
     [[nodiscard]] virtual std::string version() const = 0;            // of the provider
     [[nodiscard]] virtual Durability durability() const noexcept = 0; // P12
 
-    // How many calls at the same time suit the store: a runtime that is not told its numbers of
-    // threads makes no fewer, so that they can share transactions. 0: no number in particular.
+    // How many concurrent calls suit the store, which batches them into transactions: a runtime
+    // without configured thread numbers makes no fewer. 0: no preference.
     [[nodiscard]] virtual std::size_t suitable_concurrency() const noexcept { return 0; }
 
     // The management half, owned by the provider; nullptr when it has none.
@@ -330,10 +347,17 @@ class Provider {
     //   invalid_argument  event id 0 or taken, wrong kind of item for a queue, text not UTF-8
     [[nodiscard]] virtual Result<> ack_orchestration_item(const TurnCommit& commit) = 0;
 
-    // Gives a turn back unchanged. Works on an expired lease that nobody took over.  [P3 P5 P7]
+    // Gives a turn back unchanged. Works on an expired lease until another fetch takes over.
+    // [P3 P5 P7]
     //   lock_lost         as above
     //   invalid_argument  the reason is not UTF-8; the lease stays
     [[nodiscard]] virtual Result<> abandon_orchestration_item(const AbandonTurn& abandon) = 0;
+
+    // Renews many leases in one call, of turns and of activities; answers the tokens of those that
+    // are lost, in their order. An error is not about a lease: some may have been renewed. A
+    // runtime renews with this call. A provider that does not override it renews one by one.  [P3]
+    [[nodiscard]] virtual Result<std::vector<std::string>>
+    renew_leases(const std::vector<LeaseRenewal>& leases);
 
     // The lease ends `extend_for` from now. Only a live lease can be renewed.  [P3]
     [[nodiscard]] virtual Result<> renew_orchestration_item_lock(const std::string& lock_token,
@@ -344,13 +368,15 @@ class Provider {
     [[nodiscard]] virtual Result<std::vector<HistoryEvent>>
     read_with_execution(const std::string& instance, std::uint64_t execution_id) = 0;
 
-    // For tests and tools: appends without a lease, all events or none.  [P2 P8 P12]
+    // For tests and tools, not used by the engine: appends without a lease, all events or none.
+    // [P2 P8 P12]
     [[nodiscard]] virtual Result<>
     append_with_execution(const std::string& instance,
                           std::uint64_t execution_id,
                           const std::vector<HistoryEvent>& events) = 0;
 
-    // Queues an activity. Its instance need not exist.  [P5 P12]
+    // For tests and tools: the engine queues activities with the commit of a turn. Queues one,
+    // whose instance need not exist.  [P5 P12]
     [[nodiscard]] virtual Result<> enqueue_for_worker(const WorkItem& item) = 0;
 
     // Leases the oldest eligible activity. Its orchestration's fate does not matter: cancellation
@@ -367,7 +393,7 @@ class Provider {
     [[nodiscard]] virtual Result<> renew_work_item_lock(const std::string& lock_token,
                                                         Duration extend_for) = 0;
 
-    // Gives an activity back; works on an expired lease that nobody took over.  [P3 P5 P7]
+    // Gives an activity back; works on an expired lease until another fetch takes over.  [P3 P5 P7]
     [[nodiscard]] virtual Result<> abandon_work_item(const std::string& lock_token,
                                                      std::optional<Duration> delay,
                                                      bool ignore_attempt) = 0;
@@ -392,6 +418,7 @@ class Provider {
     [[nodiscard]] virtual Result<> enqueue_for_orchestrator(const WorkItem& item,
                                                             std::optional<Duration> delay) = 0;
 
+    // For tools, and for callers that poll as the reference's do; Client reads watch_instance.
     // Something only when the stored version is above `last_seen_version`.
     [[nodiscard]] virtual Result<std::optional<CustomStatus>>
     get_custom_status(const std::string& instance, std::uint64_t last_seen_version) = 0;

@@ -57,8 +57,9 @@ struct QueueDepths { // items not under a live lease, delayed ones included
     std::uint64_t orchestrator_queue = 0;
     std::uint64_t worker_queue = 0;
     std::uint64_t timer_queue = 0; // always 0: timers are delayed messages
-    // When the first item that nobody can fetch now can be: a delay, a timer or a lease ends. A
-    // provider that does not know leaves it empty; tests that skip time then know their own only.
+    // When the next delay, timer or lease ends, so that a fetch can take an item that it cannot
+    // take now. A provider that does not know leaves it empty; tests that skip time then use their
+    // own.
     std::optional<Instant> next_due{};
 };
 
@@ -118,7 +119,7 @@ struct ParkedWork {
     std::string version; // of the orchestration; empty: any
     std::uint32_t attempts = 0;
     Instant since;      // of Parked, or when its oldest message or the activity became deliverable
-    std::string reason; // of Parked; empty: nobody has fetched it
+    std::string reason; // of Parked; empty: no fetch has taken it
     bool operator==(const ParkedWork&) const = default;
 };
 
@@ -160,8 +161,8 @@ class ProviderAdmin {
     // Unknown: a tree of that id alone.
     [[nodiscard]] virtual Result<InstanceTree> get_instance_tree(const std::string& instance) = 0;
 
-    // Deletes a root with its whole tree. People read the messages: they say "not found", "root"
-    // (which one to delete instead), "running".
+    // Deletes a root with its whole tree. Its error messages are for people: they say "not found",
+    // "root" (which one to delete instead), "running".
     //   not_found      no such instance            not_a_root  it has a parent, even with force
     //   still_running  some of the tree runs and force is false
     [[nodiscard]] virtual Result<DeleteInstanceResult> delete_instance(const std::string& instance,

@@ -15,7 +15,7 @@
 #include <durable/activity_context.hpp>
 #include <durable/context.hpp>
 #include <durable/contract.hpp>
-#include <durable/handler.hpp>
+#include <durable/detail/handler.hpp>
 #include <durable/task.hpp>
 #include <durable/version.hpp>
 
@@ -76,7 +76,7 @@ concept OrchestrationCode = requires(F& code, Context ctx, In... input) {
     { code(ctx, std::move(input)...) } -> std::same_as<Task<R>>;
 };
 
-// Function pointers and std::functions may hold nothing; code that is its type cannot.
+// Function pointers and std::functions may be null; a lambda cannot.
 template <class F>
 bool is_null(const F& code) {
     if constexpr (std::is_pointer_v<F>) {
@@ -108,7 +108,7 @@ class Registry {
         static_assert(detail::ActivityCode<F, R, In>,
                       "this code does not fulfil the activity's contract: it must take its input "
                       "(after an optional ActivityContext&) and give its result");
-        if constexpr (detail::ActivityCode<F, R, In>) { // else one sentence is enough
+        if constexpr (detail::ActivityCode<F, R, In>) { // else the static_assert is enough
             bind_activity<R, In>(activity.name(), std::move(code));
         }
         return *this;
@@ -174,7 +174,7 @@ class Registry {
         return *this;
     }
 
-    // The same without types, for those who build on top.
+    // The same without types, for libraries on top.
     Registry& add_raw_activity(std::string_view name, ActivityHandler handler);
     Registry& add_raw_orchestration(std::string_view name,
                                     std::string_view version,
@@ -198,8 +198,8 @@ class Registry {
         return *this;
     }
 
-    // Takes over everything another registry has, its pins too: libraries bring their own. What
-    // both have bound, and what they pin to different versions, is a problem. Of itself: nothing.
+    // Adds everything of another registry, its pins too: libraries bring their own. A name that
+    // both have bound, or pin to different versions, is a problem. Merging itself does nothing.
     Registry& merge(const Registry& other);
 
     // nullptr when there is none.

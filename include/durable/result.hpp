@@ -67,7 +67,7 @@ namespace failure_kind {
 inline constexpr std::string_view activity_failed = "ActivityFailed"; // threw without a kind
 // An orchestration that threw without a kind, or that the library ended.
 inline constexpr std::string_view orchestration_failed = "OrchestrationFailed";
-inline constexpr std::string_view panicked = "Panicked"; // an exception nobody expected
+inline constexpr std::string_view panicked = "Panicked"; // an unexpected exception
 inline constexpr std::string_view cancelled = "Cancelled";
 inline constexpr std::string_view timed_out = "TimedOut";
 inline constexpr std::string_view bad_payload = "BadPayload"; // the text does not fit the type
@@ -130,7 +130,7 @@ namespace detail {
 
 inline constexpr const char* foreign_exception = "an exception that is no std::exception";
 
-// Of somebody else's exception: nothing forbids what() to be null.
+// For an exception of any library: its what() may be null.
 [[nodiscard]] inline const char* text_of(const std::exception& error) noexcept {
     const char* text = error.what();
     return text != nullptr ? text : "an exception without a text";

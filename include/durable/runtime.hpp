@@ -4,7 +4,7 @@
 //     const auto runtime = durable::Runtime::start(provider, registry);
 //
 // Any number of runtimes, in any number of processes, may work on one store. A crash at any moment
-// loses nothing that was committed: whoever comes next continues.
+// loses nothing that was committed: another runtime, or the next start, continues.
 
 #pragma once
 
@@ -25,10 +25,10 @@ namespace durable {
 struct ShutdownReport {
     std::size_t drained = 0; // activities that finished in time, with their result stored
     std::size_t forced = 0;  // activities that stopped when asked; they will be run again
-    // Activities that did not stop, or whose result the store did not take in time: their threads
-    // are left behind.
+    // Activities that did not stop, or whose result was not stored in time: their threads are left
+    // behind.
     std::size_t leaked = 0;
-    // Orchestrations that block inside of a turn, so that nobody can stop them: likewise.
+    // Orchestrations that block inside of a turn, where they cannot be stopped: likewise.
     std::size_t leaked_turns = 0;
     bool in_time = true; // false: the deadline passed first
 
@@ -81,9 +81,9 @@ class Runtime final {
     // leaked ones excepted. A second call returns the first one's report.
     ShutdownReport shutdown(Timespan timeout);
 
-    // This runtime's view: an instance may be parked by one process and run by another. Of those
-    // that are not registered here, the newest 1000 that have not gone elsewhere since. What the
-    // store knows of all processes: Management::parked.
+    // This runtime's view: an instance may be parked by one process and run by another. Of
+    // instances whose code is not registered here, the newest 1000 that no other runtime has taken
+    // since. Management::parked has the view of the store, for all processes.
     [[nodiscard]] std::vector<ParkedInstance> parked() const;
 
     // "a1b2c3d4": names this runtime in logs and worker ids.

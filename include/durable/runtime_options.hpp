@@ -36,14 +36,15 @@ enum class NondeterminismPolicy : std::uint8_t {
 struct RuntimeOptions {
     // ---- Threads
 
-    // Threads that run orchestrations. nullopt: one per core, and no fewer than the store likes
-    // (Provider::suitable_concurrency); 0: this runtime runs activities only.
+    // Threads that run orchestrations. nullopt: one per core, and no fewer than the store batches
+    // well (Provider::suitable_concurrency); 0: this runtime runs activities only.
     std::optional<std::size_t> orchestration_threads{};
     // Most threads that run activities: most activities wait for the network, not for a core.
     // Threads are started when needed and end when they are not; 0: this runtime runs
     // orchestrations only.
     std::size_t activity_threads = 64;
-    // Activities that ignore the request to stop keep their thread. So many may be replaced.
+    // Activities that ignore the request to stop keep their thread. So many of these threads are
+    // replaced by new ones.
     std::size_t max_zombies = 16;
 
     // ---- Waiting for work
@@ -65,10 +66,10 @@ struct RuntimeOptions {
     // A message or activity that was handed out more often than this, and whose end was not
     // stored, fails its instance (poison). Code that is missing or differs is not counted.
     std::uint32_t max_attempts = 10;
-    // An instance waits for a node that has its code. One that was told to end so long ago, and was
-    // taken by no such node, is ended by any other: as cancelled, without its compensations.
+    // An instance waits for a node that has its code. If it was cancelled so long ago, and no such
+    // node has fetched it, any other node ends it: as cancelled, without its compensations.
     Timespan cancel_without_code_after = std::chrono::seconds{30};
-    // Between attempts when the store refuses a turn, or hands out what is not registered here.
+    // Between attempts when the store refuses a turn, or hands out work not registered here.
     GrowingDelay unregistered_backoff{};
     NondeterminismPolicy nondeterminism = NondeterminismPolicy::park;
     GrowingDelay park_backoff{};
@@ -90,11 +91,11 @@ struct RuntimeOptions {
     Timespan session_cleanup_interval = std::chrono::minutes{5};
     // Distinct sessions whose activities run here at the same time.
     std::size_t max_sessions_per_runtime = 10;
-    // The name under which this runtime owns sessions. Kept over a restart, it finds them again:
-    // they are not released at a shutdown, and others wait for session_lock_timeout. It must be
-    // unique among the runtimes that live at the same time, or they share their sessions: a host's
-    // name is not enough where two run on a host. nullopt: a new owner at every start, whose
-    // sessions are released at a shutdown.
+    // The name under which this runtime owns sessions. A runtime that restarts with the same name
+    // keeps its sessions: they are not released at a shutdown, and other runtimes wait for
+    // session_lock_timeout. The name must be unique among the runtimes that live at the same time,
+    // or they share their sessions: a host's name is not enough where two run on a host. nullopt: a
+    // new owner at every start, whose sessions are released at a shutdown.
     std::optional<std::string> worker_node_id{};
     TagFilter worker_tag_filter{};
 
@@ -116,7 +117,7 @@ struct RuntimeOptions {
 
     // ---- The end
 
-    // What the destructor of Runtime gives to work that is under way.
+    // How long the destructor of Runtime waits for work that is under way.
     Timespan shutdown_timeout = std::chrono::seconds{10};
 
     std::shared_ptr<Clock> clock{}; // nullptr: the machine's

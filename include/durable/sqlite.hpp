@@ -1,9 +1,9 @@
 // The SQLite provider: one file, several processes of one machine, SQL at hand.
 //
-// All calls that wait at the same moment become one transaction. Leases are measured on the clock
-// of the machine that all its processes share, so setting the time does not disturb them; a restart
-// of the machine ends them all. docs/storage/sqlite.md describes the tables, and the views
-// durable_instances, durable_history and durable_pending that people may query.
+// Group commit: all calls that wait at the same moment become one transaction. Leases run on the
+// machine's steady clock, which all its processes share: setting the time does not change them, and
+// a restart of the machine ends them all. docs/storage/sqlite.md describes the tables, and the
+// views durable_instances, durable_history and durable_pending that people may query.
 
 #pragma once
 
@@ -20,7 +20,7 @@
 namespace durable::sqlite {
 
 enum class Synchronous : std::uint8_t {
-    full,   // what got out of the process survives a power cut (Durability::power_loss)
+    full,   // what has left the process survives a power cut (Durability::power_loss)
     normal, // it survives kill -9; a power cut may undo the latest calls (process_crash)
 };
 
@@ -29,11 +29,11 @@ struct Options {
     Synchronous synchronous = Synchronous::full;
     // How long a message waits for an instance that has not started (P6).
     Timespan unstarted_message_ttl = std::chrono::hours{1};
-    // How long a transaction waits while other processes hold the file, before its calls answer
-    // unavailable. A call that came meanwhile waits for that, and then for its own.
+    // How long a transaction waits while other processes hold the file, before its calls return
+    // unavailable. A call that comes meanwhile waits for that transaction, and then for its own.
     Timespan busy_timeout = std::chrono::seconds{10};
     std::string vfs{}; // the SQLite VFS to open the file with; empty: the default one
-    // Who may open the files that are made, with the default VFS.
+    // Which users may open the files that the store makes, with the default VFS.
     StoreAccess access = StoreAccess::owner;
     std::shared_ptr<Logger> logger{}; // nullptr: warnings go to stderr
 };

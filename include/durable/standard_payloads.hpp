@@ -35,7 +35,7 @@
 
 namespace durable {
 
-// False for a type that is none of our business.
+// False for a type that this header does not convert.
 template <class T>
 inline constexpr bool standard_json = true;
 

@@ -6,7 +6,7 @@
 
 namespace durable {
 
-// Holds for what the store makes, whatever the umask. What exists already keeps its permissions;
+// Holds for files that the store makes, whatever the umask. Existing files keep their permissions;
 // opening a store warns once when more users than these can read it.
 enum class StoreAccess : std::uint8_t {
     owner, // the user of the process alone: directories 0700, files 0600

@@ -39,8 +39,8 @@ void read_member(const nlohmann::json& object, const char* name, T& member) {
 } // namespace durable::detail
 
 // Makes a struct a payload, by the names of its members: a JSON object. Stands below the struct, in
-// its namespace. A member that is missing in a text keeps its default. That the struct can be
-// converted is known before its members are looked at, which may hold such structs.
+// its namespace. A member that is missing in a text keeps its default. The conversions are declared
+// before the members are checked: members may hold the same struct.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): names of members exist nowhere else
 #define DURABLE_PAYLOAD(Type, ...)                                                                 \
     inline void to_json(::nlohmann::json& durable_json, const Type& durable_value);                \

@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include <durable/step.hpp>
+#include <durable/detail/step.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -68,7 +68,7 @@ struct Awaiter {
         auto& checked = checked_source(source);
         const SourceRef awaited{&checked};
         detail::start_at<A>(checked);
-        if (awaited.get() == nullptr) { // a group that went with an operand it gave up
+        if (awaited.get() == nullptr) { // a group that cancelling an operand destroyed
             throw_moved_from();
         }
         return checked.ready();
@@ -95,7 +95,7 @@ class PromiseBase : public Source, public Waiter {
         if (queued_) {
             RunQueue::current()->remove(*this);
         }
-        if (Waiter::source != nullptr) { // what we waited for outlives us
+        if (Waiter::source != nullptr) { // the awaited source outlives this coroutine
             Waiter::source->set_waiter(nullptr);
         }
     }
@@ -127,10 +127,10 @@ class PromiseBase : public Source, public Waiter {
         return Awaiter<std::remove_reference_t<A>>{.source = awaitable.source()};
     }
 
-    // Destroys the frame. One that runs right now goes when it next waits or ends.
+    // Destroys the frame. One that runs right now is destroyed when it next waits or ends.
     void destroy_frame() noexcept {
         if (!running_) {
-            if (Waiter::source != nullptr) { // what it waits for is not lost: it goes with it
+            if (Waiter::source != nullptr) { // its source is destroyed with it: no lost wait
                 Waiter::source->set_waiter(nullptr);
             }
             destroy_nested(*this);
@@ -253,7 +253,7 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task
     static void start_at(detail::Source& source) { static_cast<promise_type&>(source).start(); }
     static T take_at(detail::Source& source) { return static_cast<promise_type&>(source).take(); }
 
-    // Gives the frame away: to the engine, which owns the frame of the orchestration itself.
+    // Hands the frame to the engine, which owns the frame of the orchestration itself.
     [[nodiscard]] std::coroutine_handle<promise_type> release() noexcept {
         return std::exchange(frame_, {});
     }

@@ -5,19 +5,19 @@
 //     EXPECT_EQ(test.finish(run).value(), "reminded after 24 h"); // takes no time
 //
 // Activities run on the calling thread, one after the other; bind fakes in the registry. Nothing
-// happens outside of the calls below, so a test can look at every state in between. A client that
-// waits (Run::wait, wait_for_kv, ...) is therefore answered at once: with what is there, or with
-// timed_out.
+// happens outside of the calls below, so a test can look at every state in between. A client call
+// that waits (Run::wait, wait_for_kv, ...) therefore returns at once: with the state as it is, or
+// with timed_out.
 //
-// An activity's ctx.sleep() moves the clock. Whatever becomes due meanwhile happens, but for other
-// activities: a timeout or a cancellation reaches the one that sleeps, as in a Runtime. One that
-// polls its stop token without sleeping hears of nothing.
+// An activity's ctx.sleep() moves the clock. Turns that become due meanwhile run, other activities
+// do not: a timeout or a cancellation reaches the sleeping activity, as in a Runtime. An activity
+// that polls its stop token without sleeping is never asked to stop.
 //
 // No activity sleeps beyond the limit of the finish() or advance() that runs it. There sleep()
-// throws, whatever the activity answers is not kept, and the next call runs it again from its
-// beginning, as the same attempt. Outside of them, one that sleeps for ever fails.
+// throws, the activity's result is not stored, and the next call runs it again from its beginning,
+// as the same attempt. Outside of them, an activity that sleeps for ever fails.
 //
-// Code that it runs may destroy it: the call that runs goes on to its end, then all is gone.
+// Code that it runs may destroy it: the current call goes on to its end.
 
 #pragma once
 
@@ -44,9 +44,9 @@ class TestRuntime final {
         RuntimeOptions runtime{};             // its clock is ignored
         std::shared_ptr<ManualClock> clock{}; // nullptr: a new one
         std::shared_ptr<Provider> provider{}; // on that clock; nullptr: a new one in memory
-        // Turns and activities without time passing, after which it counts as never coming to rest:
-        // an orchestration that continues as new for ever must not hang its test. Also how often
-        // an activity may sleep, or be passed by events while it sleeps, before that fails it.
+        // After so many turns and activities without time passing, the call fails as one that does
+        // not come to rest: an orchestration that continues as new for ever must not hang its test.
+        // Also how often an activity may sleep, or turns may run while it sleeps, before it fails.
         std::size_t max_steps = 100'000;
     };
 
@@ -69,8 +69,8 @@ class TestRuntime final {
     // False: it does not come to rest, see Options::max_steps.
     bool run_until_idle();
 
-    // The next moment at which a timer fires, or a delay, a backoff or a lease ends: also what
-    // others have left in the store, if it tells (QueueDepths::next_due).
+    // The next moment at which a timer fires, or a delay, a backoff or a lease ends; also of
+    // earlier runtimes on the store, if it reports them (QueueDepths::next_due).
     [[nodiscard]] std::optional<Instant> next_event() const;
 
     // Lets `by` pass, stopping at every moment in between at which something happens; however long

@@ -12,8 +12,8 @@
 
 namespace durable {
 
-// Starts at a fixed moment and stands still until told otherwise. Moving it wakes every thread that
-// waits for time to pass. Any thread may move it.
+// Starts at a fixed moment and stands still until a test moves it. Moving it wakes every thread
+// that waits for time to pass. Any thread may move it.
 class ManualClock final : public Clock {
  public:
     explicit ManualClock(Instant start = from_epoch_ms(1'760'000'000'000));

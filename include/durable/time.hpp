@@ -1,4 +1,4 @@
-// Time: the only door through which the library learns what time it is and waits for it to pass.
+// Time: the only door through which the library reads the clock and waits for time to pass.
 
 #pragma once
 
@@ -38,9 +38,9 @@ to_duration(const std::chrono::duration<Rep, Period>& other) noexcept {
 
 } // namespace detail
 
-// A Duration that is made of any other: the type of options and parameters. What is too long to
-// count in milliseconds becomes Duration::max(), which means for ever; fractions are rounded up.
-// The conversions of std::chrono overflow: hours::max() would be a moment in the past.
+// A Duration that converts from any other: the type of options and parameters. Beyond the range of
+// milliseconds it becomes Duration::max(), which means for ever; fractions are rounded up. The
+// conversions of std::chrono overflow: hours::max() would be a moment in the past.
 class Timespan : public Duration {
  public:
     constexpr Timespan() noexcept : Duration{Duration::zero()} {}

@@ -1,4 +1,4 @@
-// Undo: what an activity that undoes a call is told about it.
+// Undo: the input of an activity that undoes a call: what is known about that call.
 //
 //     constexpr durable::Activity<Receipt(Order)>              charge{"Charge"};
 //     constexpr durable::Activity<void(durable::Undo<Order, Receipt>)> refund{"Refund"};
@@ -7,9 +7,9 @@
 //
 // An undo is registered before its call begins. It runs when the orchestration fails or is
 // cancelled, and when the code gives the call up without having taken its result (a race that it
-// lost, a deadline that passed, an exception elsewhere). It runs after the call has ended,
-// whatever came of it: `result` is there when it succeeded, and `idempotency_key` is the one that
-// the call's activity had, so that the other side can be asked what it knows.
+// lost, a deadline that passed, an exception elsewhere). It runs after the call has ended, whatever
+// its outcome: `result` is there when it succeeded, and `idempotency_key` is the one that the
+// call's activity had, so that the undo can ask the other side what happened.
 
 #pragma once
 
@@ -28,7 +28,7 @@ namespace durable {
 
 enum class CallOutcome : std::uint8_t {
     succeeded, // `result` is there
-    failed,    // every attempt has told that it failed
+    failed,    // every attempt has reported a failure
     unknown,   // it timed out, was asked to stop, or killed its process: it may have happened
 };
 
@@ -41,7 +41,7 @@ struct Undo {
     std::string idempotency_key{};
 };
 
-// The payloads of the call stand in it as texts: a call's type decides how they are read.
+// Its text holds the payloads of the call as texts, which the types of the call read.
 template <class In, class R>
 struct Codec<Undo<In, R>> {
     using Input = std::conditional_t<std::is_void_v<In>, Unit, In>;

@@ -1,4 +1,4 @@
-// The provider contract as runnable checks, for anybody who writes a provider.
+// The provider contract as runnable checks, for authors of providers.
 //
 //     for (const auto& check : durable::validation::checks()) {
 //         const auto verdict = durable::validation::run(check, my_store);
@@ -35,7 +35,7 @@ class Factory {
     // A fresh, empty store, isolated from every earlier one. Hooks act on the latest.
     [[nodiscard]] virtual Result<std::shared_ptr<Provider>> create() = 0;
 
-    // The clock of those stores when it moves by hand; nullptr makes the checks really wait.
+    // The clock of those stores when it moves by hand; nullptr: the checks wait in real time.
     [[nodiscard]] virtual ManualClock* clock() { return nullptr; }
 
     // The lease that checks take when they mean to let it run out.
@@ -54,7 +54,7 @@ class Factory {
     [[nodiscard]] virtual Result<std::shared_ptr<Provider>> reopen() {
         return fail(ErrorCode::unsupported, "this store does not outlive its provider");
     }
-    // Whether leases and sessions that were given out before a reopen are still good after it.
+    // Whether leases and sessions from before a reopen are still valid after it.
     [[nodiscard]] virtual bool leases_survive_reopen() const { return false; }
 
     // Makes every stored event of the instance undecodable, or just one.

@@ -19,9 +19,9 @@ namespace work {
 
 // `extra`: unknown members as raw JSON text, see error_details.hpp.
 //
-// An id may be deleted and used again. `incarnation` (OrchestrationItem::incarnation) tells which
-// of the instances of that id is meant, `parent_incarnation` the same of the parent; absent when
-// the sender did not know: then the id alone counts.
+// An id may be deleted and used again. `incarnation` (OrchestrationItem::incarnation) says which of
+// the instances of that id is meant, `parent_incarnation` the same of the parent. Absent when the
+// sender did not know it: then the id alone counts.
 
 struct StartOrchestration {
     std::string instance;

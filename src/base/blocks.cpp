@@ -30,15 +30,15 @@ constexpr std::size_t region_size = chunk_size * 64;
 
 // Stands at the beginning of its memory.
 struct Chunk {
-    Chunk* previous = nullptr; // of those with room
+    Chunk* previous = nullptr; // in the list of chunks with room
     Chunk* next = nullptr;
-    void* free = nullptr; // blocks that came back, each with the address of the next one
+    void* free = nullptr; // list of returned blocks, each with the address of the next one
     std::uint32_t used = 0;
-    std::uint32_t fresh = sizeof(Chunk); // where blocks begin that were never given
+    std::uint32_t fresh = sizeof(Chunk); // offset of the first block that was never taken
 };
 
-// Chunks without memory. Their addresses stay: giving those back would cut the process's map in as
-// many pieces as there are chunks, and a process may have only so many.
+// Chunks without memory. Their addresses stay mapped: unmapping single chunks would split the
+// process's mappings, and the system limits their number.
 class Reserve {
  public:
     [[nodiscard]] Chunk* take() DURABLE_EXCLUDES(mutex_) {
@@ -54,7 +54,7 @@ class Reserve {
     void give_back(Chunk* chunk) noexcept DURABLE_EXCLUDES(mutex_) {
         (void)::madvise(chunk, chunk_size, MADV_DONTNEED); // refused: it stays, and is used again
         const MutexLock lock{mutex_};
-        free_.push_back(chunk); // there is room: see map()
+        free_.push_back(chunk); // cannot throw: map() reserved the room
     }
 
     [[nodiscard]] BlockUsage usage() DURABLE_EXCLUDES(mutex_) {
@@ -124,7 +124,7 @@ class Shelf {
         *static_cast<void**>(block) = chunk.free;
         chunk.free = block;
         --chunk.used;
-        // The last one with room stays, so that a single block that comes and goes costs nothing.
+        // The last chunk with room stays: taking and returning a single block then costs nothing.
         if (chunk.used == 0 && (chunk.previous != nullptr || chunk.next != nullptr)) {
             unlink(chunk);
             reserve.give_back(&chunk);
@@ -155,7 +155,7 @@ class Shelf {
     }
 
     Mutex mutex_;
-    Chunk* open_ DURABLE_GUARDED_BY(mutex_) = nullptr; // the first of those with room
+    Chunk* open_ DURABLE_GUARDED_BY(mutex_) = nullptr; // the first chunk with room
 };
 
 struct Store {
@@ -168,7 +168,7 @@ Store& store() {
     return *all;
 }
 
-// The place of its shelf; a block of no bytes is one as well.
+// The index of its shelf. A block of no bytes counts as one of the smallest size.
 std::size_t shelf_of(std::size_t size) {
     return size == 0 ? 0 : (size - 1) / block_grain;
 }

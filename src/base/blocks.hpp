@@ -1,9 +1,9 @@
 // Blocks: memory for small things that are kept by the million.
 //
-// The general allocator adds eight bytes to a block, rounds it up to sixteen and puts it among what
-// else its thread needed at the time: a million small things that end leave memory behind that the
-// process keeps. Here, blocks of one size stand together with nothing in between, and a chunk of
-// which no block is left goes back to the system.
+// The general allocator adds eight bytes to a block, rounds it up to sixteen and mixes it with the
+// other allocations of its thread: when a million small blocks are freed, the process keeps their
+// memory. Here blocks of one size stand together without gaps, and a chunk without blocks goes back
+// to the system.
 //
 // Any thread may call. Under a sanitizer these are plain allocations, so that it sees each of them.
 
@@ -19,7 +19,7 @@ inline constexpr std::size_t largest_block = 1024; // beyond it, a plain allocat
 [[nodiscard]] void* take_block(std::size_t size); // aligned to 8; throws as operator new does
 void give_block_back(void* block, std::size_t size) noexcept; // nullptr: nothing
 
-// A base of what is made with new, one by one.
+// A base class for objects that are made with new, one by one.
 struct InBlocks {
     static void* operator new(std::size_t size) { return take_block(size); }
     static void operator delete(void* block, std::size_t size) noexcept {
@@ -46,11 +46,11 @@ struct BlockAllocator {
     bool operator==(const BlockAllocator&) const = default;
 };
 
-// What blocks take from the system, for tests.
+// The memory that blocks take from the system, for tests.
 struct BlockUsage {
     bool plain = false;          // under a sanitizer: no chunks
     std::size_t chunks = 0;      // with blocks, or kept for the next ones
-    std::size_t free_chunks = 0; // without memory, kept for their addresses
+    std::size_t free_chunks = 0; // their memory is given back, their addresses are kept
 };
 [[nodiscard]] BlockUsage block_usage();
 

@@ -80,7 +80,7 @@ std::shared_ptr<void> ManualClock::on_jump(std::function<void()> wake) {
     const std::scoped_lock lock{sleepers_->mutex};
     sleepers_->wakes.push_back(std::move(wake));
     const auto place = std::prev(sleepers_->wakes.end());
-    // The deleter takes the mutex that wake_sleepers holds while calling: that is the waiting.
+    // The deleter locks the mutex that wake_sleepers holds during its calls: so it waits for them.
     return {&*place, [sleepers = sleepers_, place](void*) {
                 const std::scoped_lock held{sleepers->mutex};
                 sleepers->wakes.erase(place);

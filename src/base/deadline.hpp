@@ -1,8 +1,8 @@
-// Moments by which a duration has passed for certain: for everything that waits.
+// Deadlines that never come too early, for every wait of the library.
 //
-// Clocks tell whole milliseconds, rounded down. Where one runs by itself, a part of the current
-// millisecond is over already: a moment that is `duration` later would come too early by that part.
-// So one millisecond is added. A clock that is moved by hand stands still in between.
+// Clocks report whole milliseconds, rounded down. On a running clock a part of the current
+// millisecond is already over, so `now + duration` comes too early by that part: one millisecond
+// is added. A clock that is moved by hand stands still and needs none.
 
 #pragma once
 
@@ -10,13 +10,14 @@
 
 namespace durable {
 
-// What a clock's moments may lie behind the time.
+// How far a clock's reading may lie behind the time.
 [[nodiscard]] inline Duration rounding_of(const Clock& clock) noexcept {
     const bool by_hand = clock.real_time(Duration::zero()) == Duration::max();
     return by_hand ? Duration::zero() : Duration{1};
 }
 
-// From a moment of a clock with that rounding. What need not wait is over at once.
+// The end of a wait that begins at `now` on a clock with that rounding. A wait of zero ends at
+// once.
 template <class Clock>
 [[nodiscard]] constexpr std::chrono::time_point<Clock, Duration>
 wait_from(std::chrono::time_point<Clock, Duration> now, Duration rounding, Duration wait) noexcept {

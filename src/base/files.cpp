@@ -71,7 +71,7 @@ FileResult<> replace_file(Files& files, const std::string& path, std::string_vie
     // Unique, so that two threads that replace the same file do not share a temporary one.
     static std::atomic<std::uint64_t> counter{0};
     const std::string temporary = path + ".tmp." + std::to_string(++counter);
-    // A leftover of a crash may have taken the name.
+    // A crash may have left a file of that name.
     if (auto gone = files.remove(temporary);
         !gone && gone.error().code != std::errc::no_such_file_or_directory) {
         return gone;
@@ -89,7 +89,7 @@ FileResult<> replace_file(Files& files, const std::string& path, std::string_vie
         done = files.rename(temporary, path);
     }
     if (!done) {
-        (void)files.remove(temporary); // the first error is the one to tell
+        (void)files.remove(temporary); // the first error is the one to report
         return done;
     }
     return files.sync_directory(std::string{parent_path(path)});
@@ -97,7 +97,7 @@ FileResult<> replace_file(Files& files, const std::string& path, std::string_vie
 
 FileResult<> remove_gradually(Files& files, const std::string& path) {
     constexpr std::uint64_t step = 1U << 22U;
-    // Whatever does not work here, removing it at once is right.
+    // When a step fails, the file is removed at once instead.
     if (const auto file = files.open(path, OpenMode::write)) {
         auto left = (*file)->size().value_or(0);
         while (left > step) {
@@ -126,7 +126,7 @@ FileResult<> make_directories(Files& files, const std::string& path) {
 }
 
 FileResult<> remove_tree(Files& files, const std::string& path) {
-    // Anything but a directory is gone with this, also a link to one.
+    // Removes anything but a directory, also a link to one.
     const auto gone = files.remove(path);
     if (gone || gone.error().code == std::errc::no_such_file_or_directory) {
         return {};

@@ -51,21 +51,21 @@ class File {
                                                                std::uint64_t offset) = 0;
     [[nodiscard]] virtual FileResult<std::size_t> write_some_at(std::string_view bytes,
                                                                 std::uint64_t offset) = 0;
-    // What was written before is durable after. After a failure nobody knows what is durable, and a
-    // later success proves nothing: the system may have dropped the unwritten pages.
+    // Everything written before the call is durable after it. After a failure it is unknown what is
+    // durable, and a later success proves nothing: the system may have dropped unwritten pages.
     [[nodiscard]] virtual FileResult<> sync() = 0;
     [[nodiscard]] virtual FileResult<std::uint64_t> size() = 0;
     [[nodiscard]] virtual FileResult<> truncate(std::uint64_t size) = 0;
-    // Takes the blocks of the first `size` bytes now, zero-filled, so that writing there cannot run
-    // out of space.
+    // Reserves the blocks of the first `size` bytes now, zero-filled, so that writing there cannot
+    // run out of space.
     [[nodiscard]] virtual FileResult<> allocate(std::uint64_t size) = 0;
-    // Takes the file for this process until it is closed; false when somebody else has it.
+    // Locks the file for this process until it is closed; false: another process has the lock.
     [[nodiscard]] virtual FileResult<bool> try_lock() = 0;
 };
 
 // What a path leads to.
 struct FileStatus {
-    std::uint64_t device = 0; // with the number: what has the same two is the same, by any path
+    std::uint64_t device = 0; // device and number together identify a file, by any path
     std::uint64_t number = 0;
     std::uint32_t permissions = 0; // as chmod writes them: 0750
 
@@ -80,7 +80,7 @@ struct DirectoryEntry {
     bool operator==(const DirectoryEntry&) const = default;
 };
 
-// A directory that is held open: it stays the same one, whatever becomes of its name.
+// A directory that is held open: it stays the same directory when its path is renamed or removed.
 class Directory {
  public:
     Directory() = default;
@@ -88,9 +88,9 @@ class Directory {
     Directory& operator=(const Directory&) = delete;
     virtual ~Directory() = default;
 
-    // As of a file. Some network file systems have no locks for directories: an error then.
+    // As File::try_lock. Some network file systems have no locks for directories: an error then.
     [[nodiscard]] virtual FileResult<bool> try_lock() = 0;
-    // Whether the path that it was opened by still leads to it.
+    // Whether the path that it was opened with still leads to it.
     [[nodiscard]] virtual FileResult<bool> still_there() = 0;
 };
 
@@ -118,13 +118,14 @@ class Files {
     open_directory(const std::string& path) = 0;
     // The same path for a process that works in another directory: begins with '/'.
     [[nodiscard]] virtual FileResult<std::string> absolute(const std::string& path) = 0;
-    // The same path without symbolic links, "." and "..". What does not exist may stand at its end.
+    // The same path without symbolic links, "." and "..". Its last parts need not exist.
     [[nodiscard]] virtual FileResult<std::string> resolve(const std::string& path) = 0;
     // Of what the path leads to, through links.
     [[nodiscard]] virtual FileResult<FileStatus> status(const std::string& path) = 0;
 };
 
-// The machine's. Live as long as the program. What they make has the permissions of that access.
+// The machine's files; the object lives as long as the program. New files and directories get the
+// permissions of that access.
 [[nodiscard]] Files& system_files(StoreAccess access = StoreAccess::owner);
 
 // ---- The usual loops
@@ -138,13 +139,13 @@ read_at(File& file, std::span<char> into, std::uint64_t offset);
 // All or nothing, durable on return: a temporary file beside it, synced and renamed.
 [[nodiscard]] FileResult<>
 replace_file(Files& files, const std::string& path, std::string_view content);
-// A large file in steps. Giving the space of hundreds of megabytes back at once keeps every sync of
-// the file system waiting, for a tenth of a second and more.
+// Removes a large file in steps. Freeing hundreds of megabytes at once delays every sync of the
+// file system by a tenth of a second and more.
 [[nodiscard]] FileResult<> remove_gradually(Files& files, const std::string& path);
 // A directory that exists durably, with its parents.
 [[nodiscard]] FileResult<> make_directories(Files& files, const std::string& path);
-// A directory and all that is in it; a link itself, never what it leads to. What does not exist is
-// fine.
+// Removes a directory and everything in it; of a link the link itself, never its target. A path
+// that does not exist is no error.
 [[nodiscard]] FileResult<> remove_tree(Files& files, const std::string& path);
 
 // Whether the path is this directory or lies inside it, by whatever names: compares devices and

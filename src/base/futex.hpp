@@ -15,15 +15,15 @@ namespace durable {
 using FutexWord = std::atomic<std::uint32_t>;
 static_assert(sizeof(FutexWord) == sizeof(std::uint32_t));
 
-// Sleeps while the word has that value, at most so long; may return early. Callers look again.
+// Sleeps while the word has that value, at most `longest`. May return early: callers check again.
 void sleep_while(FutexWord& word, std::uint32_t value, Duration longest = Duration::max());
-// As one of those whom wake_those tells apart by their bits.
+// The same with a bit set: only wake_all, or wake_those with one of these bits, wakes the sleeper.
 void sleep_while(FutexWord& word, std::uint32_t value, std::uint32_t bits);
 
-// Wakes threads that sleep because of the word. It must still exist: whoever was woken otherwise
-// may have destroyed it.
+// Wakes threads that sleep on the word. It must still exist: a sleeper that woke up by itself may
+// have destroyed it.
 void wake_one(FutexWord& word);
 void wake_all(FutexWord& word);
-void wake_those(FutexWord& word, std::uint32_t bits); // who have one of these
+void wake_those(FutexWord& word, std::uint32_t bits); // all sleepers with one of these bits
 
 } // namespace durable

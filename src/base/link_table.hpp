@@ -1,7 +1,7 @@
-// LinkTable: a hash table of things that carry their own link to the next one.
+// LinkTable: an intrusive hash table; each item carries the link to the next one of its bucket.
 //
-// It has no nodes, and it grows and shrinks by one bucket at a time (linear hashing): no call waits
-// until a million others have moved. It owns nothing.
+// It grows and shrinks by one bucket at a time (linear hashing), so that no call rehashes a million
+// items. It owns nothing. Its owner guards it: it has no lock.
 
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace durable {
 
-// Spreads what comes one after the other over all bits.
+// Spreads consecutive numbers over all bits.
 [[nodiscard]] constexpr std::size_t mixed_hash(std::uint64_t value) noexcept {
     value *= 0x9e3779b97f4a7c15U;
     return value ^ (value >> 32U);
 }
 
-// Of an operation of an execution.
+// The hash of one operation of one execution.
 template <class Instance>
 [[nodiscard]] std::size_t mixed_hash(const Instance* instance,
                                      std::uint64_t execution_id,
@@ -29,7 +29,8 @@ template <class Instance>
     return mixed_hash(mixed ^ operation_id);
 }
 
-// `Link` is the member of T that the table uses; `Hash` tells the hash of a T, all of its life.
+// `Link` is the member of T that the table uses. `Hash` returns the hash of a T, which never
+// changes while T is in the table.
 template <class T, T* T::* Link, std::size_t (*Hash)(const T&) noexcept>
 class LinkTable {
  public:
@@ -40,7 +41,7 @@ class LinkTable {
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::size_t buckets() const noexcept { return buckets_; }
 
-    // One with that hash for which is(item) holds; nullptr: there is none.
+    // An item with that hash for which is(item) holds; nullptr: there is none.
     template <class Is>
     [[nodiscard]] T* find(std::size_t hash, Is&& is) const {
         for (auto* item = first(hash); item != nullptr; item = item->*Link) {
@@ -51,7 +52,7 @@ class LinkTable {
         return nullptr;
     }
 
-    // fn(item) for all that could have that hash, others among them.
+    // fn(item) for every item in the bucket of that hash; some of them have another hash.
     template <class Fn>
     void for_each_near(std::size_t hash, Fn&& fn) const {
         for (const auto* item = first(hash); item != nullptr; item = item->*Link) {
@@ -79,7 +80,7 @@ class LinkTable {
         }
     }
 
-    // Takes all out, fn(item) for each, which may end its life.
+    // Removes all items and calls fn(item) for each; fn may destroy it.
     template <class Fn>
     void dispose(Fn&& fn) {
         for (std::size_t place = 0; place < buckets_; ++place) {
@@ -103,8 +104,8 @@ class LinkTable {
         return buckets_ == 0 ? nullptr : bucket(place_of(hash));
     }
 
-    // As if there were a power of two of buckets: those that are missing are still one with the
-    // one that they are going to be split from.
+    // As if the number of buckets were a power of two: the items of a missing bucket are still in
+    // the bucket that it will be split from.
     [[nodiscard]] std::size_t place_of(std::size_t hash) const noexcept {
         const auto all = std::bit_ceil(buckets_);
         const auto place = hash & (all - 1);

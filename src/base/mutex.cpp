@@ -20,7 +20,7 @@ void Mutex::lock_slowly() {
     auto state = state_.load(std::memory_order_relaxed);
     for (;;) {
         if ((state & locked) != 0 && looks < looks_before_sleep) {
-            // From now on an unlock need not wake a sleeper: this thread is there already.
+            // From now on an unlock need not wake a sleeper: this thread spins for the mutex.
             if (!tries && (state & awake) == 0 && state >= one_sleeper &&
                 state_.compare_exchange_weak(
                     state, state | awake, std::memory_order_relaxed, std::memory_order_relaxed)) {
@@ -42,7 +42,7 @@ void Mutex::lock_slowly() {
             return;
         }
         sleep();
-        tries = true; // whoever woke it has said so
+        tries = true; // the unlock that woke this thread has set `awake` for it
         looks = 0;
         state = state_.load(std::memory_order_relaxed);
     }
@@ -60,9 +60,9 @@ void Mutex::sleep() {
     }
 }
 
-// The sleeper that this is for is counted no more and waits for the call, so that the mutex still
-// exists. Once it is called, only the word's address is used: release and acquire order the last
-// write here before whatever the sleeper does, also before it destroys the mutex.
+// The unlock has uncounted one sleeper, which cannot return before this call: the mutex still
+// exists. After the increment only the word's address is used: release and acquire order that
+// write before everything the sleeper does next, also before it destroys the mutex.
 void Mutex::wake_sleeper() {
     calls_.fetch_add(1, std::memory_order_release);
     wake_one(calls_);

@@ -1,15 +1,16 @@
 // A mutex for many threads on few cores, with clang's thread-safety annotations, so that
 // `clang++ -Wthread-safety` rejects code that touches guarded state without holding it.
 //
-// Not std::mutex: where dozens of threads want it and its holder lost the core, every unlock of
-// that one wakes a sleeper, which then wants what somebody awake takes first. This one wakes
-// nobody while one who is awake tries to get it, and never more than one.
+// Not std::mutex: under contention each of its unlocks wakes a sleeper, which then loses the mutex
+// to a thread that was awake all the time. This one wakes no sleeper while an awake thread tries to
+// lock it, and otherwise one.
 //
-// WakeUp is the condition to wait for under such a mutex, with time taken from a Clock.
+// MutexLock holds it for a scope and wakes threads after the unlock. WakeUp is the condition
+// variable for such a mutex, with time taken from a Clock. Stores and dispatchers use all three.
 
 #pragma once
 
-#include "base/bell.hpp"
+#include "base/signal.hpp"
 
 #include <durable/time.hpp>
 
@@ -36,8 +37,8 @@ class DURABLE_THREAD_ANNOTATION(capability("mutex")) Mutex {
     Mutex(const Mutex&) = delete;
     Mutex& operator=(const Mutex&) = delete;
 
-    // Looks for some microseconds whether it becomes free before it goes to sleep for it: most
-    // hold it for less than a sleep and a wake-up cost.
+    // Spins for some microseconds before it sleeps: most holders unlock sooner than a sleep and a
+    // wake-up take.
     void lock() DURABLE_THREAD_ANNOTATION(acquire_capability()) {
         std::uint32_t free = 0;
         if (!state_.compare_exchange_strong(
@@ -49,7 +50,7 @@ class DURABLE_THREAD_ANNOTATION(capability("mutex")) Mutex {
         auto state = state_.load(std::memory_order_relaxed);
         bool wake = false;
         std::uint32_t next = 0;
-        do { // in one step: once it is free, it may be locked and destroyed by somebody else
+        do { // in one step: once it is free, another thread may lock and destroy it
             wake = state >= one_sleeper && (state & awake) == 0;
             next = wake ? state - locked - one_sleeper + awake : state - locked;
         } while (!state_.compare_exchange_weak(
@@ -63,15 +64,15 @@ class DURABLE_THREAD_ANNOTATION(capability("mutex")) Mutex {
 
  private:
     static constexpr std::uint32_t locked = 1;
-    static constexpr std::uint32_t awake = 2; // one who slept, or saw others sleep, tries to get it
-    static constexpr std::uint32_t one_sleeper = 4; // and above: how many
+    static constexpr std::uint32_t awake = 2; // an awake thread tries to lock: wake no sleeper
+    static constexpr std::uint32_t one_sleeper = 4; // this bit and above count the sleepers
 
     void lock_slowly();
     void sleep();
     void wake_sleeper();
 
     std::atomic<std::uint32_t> state_{0};
-    FutexWord calls_{0}; // to sleepers, that they have not followed yet
+    FutexWord calls_{0}; // wake-ups that no sleeper has consumed yet
 };
 
 class DURABLE_THREAD_ANNOTATION(scoped_lockable) MutexLock {
@@ -84,46 +85,46 @@ class DURABLE_THREAD_ANNOTATION(scoped_lockable) MutexLock {
     MutexLock& operator=(const MutexLock&) = delete;
     ~MutexLock() DURABLE_THREAD_ANNOTATION(release_capability()) {
         mutex_.unlock();
-        ring();
+        set_signals();
     }
 
-    // Once the mutex is given up: whoever is woken needs it next, and waking takes its time.
-    void ring_later(std::shared_ptr<Bell> bell) const { bells_.push_back(std::move(bell)); }
+    // Sets the signal after the unlock: the woken thread locks the mutex next, and waking is slow.
+    void set_later(std::shared_ptr<Signal> signal) const { signals_.push_back(std::move(signal)); }
 
-    // Gives the mutex up and waits for the bell. What it rang for is forgotten when the mutex is
-    // held again: the caller looks at everything that it could have been about.
-    void sleep(Bell& bell, Duration longest) const
+    // Unlocks, waits for the signal, locks again and resets the signal. The caller then checks
+    // every condition that the signal may have been set for.
+    void sleep(Signal& signal, Duration longest) const
         DURABLE_THREAD_ANNOTATION(no_thread_safety_analysis) {
         mutex_.unlock();
-        ring();
-        bell.wait(longest);
+        set_signals();
+        signal.wait(longest);
         mutex_.lock();
-        bell.reset();
+        signal.reset();
     }
 
  private:
     friend class WakeUp;
 
-    void ring() const {
-        for (const auto& bell : bells_) {
-            bell->ring();
+    void set_signals() const {
+        for (const auto& signal : signals_) {
+            signal->set();
         }
-        bells_.clear();
+        signals_.clear();
     }
 
     Mutex& mutex_;
-    mutable std::vector<std::shared_ptr<Bell>> bells_;
+    mutable std::vector<std::shared_ptr<Signal>> signals_;
 };
 
-// Sleepers under `mutex`, woken by notify, by the passing of the clock's time, and by time that is
-// moved by hand. Wake-ups may be spurious: callers re-check.
+// A condition variable: threads that sleep under `mutex`, woken by notify, when their time by the
+// clock is up, and when a manual clock is moved. Wake-ups may be spurious: callers re-check.
 class WakeUp {
  public:
     WakeUp(Mutex& mutex, Clock& clock)
         : mutex_{mutex}, clock_{clock}, on_jump_{clock.on_jump([this] { wake_all(); })} {}
 
-    // Waits at most `longest` of the clock's time; gives the mutex up meanwhile. The lock is passed
-    // as proof that it is held: the analysis cannot see that our mutex and the caller's are one.
+    // Waits at most `longest` of the clock's time, with the mutex unlocked. The lock proves that
+    // the caller holds it: the analysis cannot see that mutex_ and the caller's mutex are the same.
     void wait(const MutexLock& lock, Duration longest)
         DURABLE_THREAD_ANNOTATION(no_thread_safety_analysis) {
         const auto seen = calls_.load(std::memory_order_relaxed);
@@ -146,8 +147,8 @@ class WakeUp {
             durable::wake_all(calls_);
         }
     }
-    // From a thread that does not hold the mutex, for example a stop callback. Taking the mutex
-    // first closes the gap between a sleeper's last check and its sleep.
+    // For a thread that does not hold the mutex, for example a stop callback. Locking it first
+    // closes the gap between a sleeper's last check and its sleep.
     void wake_all() {
         const MutexLock lock{mutex_};
         notify_all(lock);
@@ -158,7 +159,7 @@ class WakeUp {
     Clock& clock_;
     FutexWord calls_{0};            // changes under mutex_ only
     int sleepers_ = 0;              // guarded by mutex_
-    std::shared_ptr<void> on_jump_; // last: destroyed first, so that no call finds us half gone
+    std::shared_ptr<void> on_jump_; // last: destroyed first, so that the clock calls no dead object
 };
 
 } // namespace durable

@@ -18,7 +18,7 @@ HomeProcess::HomeProcess() {
     static const bool counting =
         ::pthread_atfork(nullptr, nullptr, [] { forks_so_far.fetch_add(1); }) == 0;
     if (!counting) {
-        std::abort(); // out of memory, and no safe way on
+        std::abort(); // out of memory: a child could not notice that it was forked
     }
     forks_ = forks_so_far.load();
 }

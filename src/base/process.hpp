@@ -1,4 +1,4 @@
-// What a program knows about itself.
+// The identity of this process and of the running system.
 
 #pragma once
 
@@ -10,7 +10,7 @@ namespace durable {
 
 [[nodiscard]] std::uint64_t process_id() noexcept;
 
-// The process that made this object. A child made by fork has a copy of it, and is another one.
+// Remembers the process that made this object. In a child made by fork, the copy's here() is false.
 // Asking costs no system call.
 class HomeProcess {
  public:
@@ -20,11 +20,11 @@ class HomeProcess {
     }
 
  private:
-    static std::atomic<std::uint32_t> forks_so_far; // on the way from the first process to this one
+    static std::atomic<std::uint32_t> forks_so_far; // between the first ancestor and this process
     std::uint32_t forks_;
 };
 
-// Names the run of the machine, from one start to the next; empty when the system does not tell.
+// Identifies this boot of the machine; empty when the system does not report it.
 [[nodiscard]] std::string boot_id();
 
 } // namespace durable

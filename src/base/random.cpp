@@ -26,8 +26,8 @@ class SystemRandom final : public Random {
 
  private:
     void refill() {
-        // 256 bytes is the most that getentropy gives; it cannot fail for less on Linux, and there
-        // is no safe way on without randomness.
+        // getentropy returns at most 256 bytes, and on Linux it cannot fail for less. Without
+        // randomness the process cannot go on safely.
         if (getentropy(block_.data(), sizeof block_) != 0) {
             std::abort();
         }

@@ -8,7 +8,7 @@
 
 namespace durable {
 
-// Any thread may ask.
+// Any thread may call.
 class Random {
  public:
     Random() = default;

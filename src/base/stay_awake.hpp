@@ -1,7 +1,8 @@
-// Waiting awake, for what comes sooner than a thread that fell asleep would be back.
+// Spinning before sleeping, for a wait that is likely shorter than a sleep and a wake-up.
 //
-// A thread that sleeps lets its core sleep too, and on a virtual machine it takes 30 to 60 µs until
-// that runs again. Whoever else wants the core gets it meanwhile.
+// The core of a sleeping thread sleeps too, and on a virtual machine it takes 30 to 60 µs to run
+// again. A spinning thread yields: other threads get the core meanwhile. Waiters of the stores call
+// this before they sleep.
 
 #pragma once
 
@@ -15,16 +16,16 @@ namespace durable {
 
 struct AwakeLimits {
     std::chrono::microseconds longest;
-    std::chrono::microseconds others_run; // at a stretch: the core has something better to do
+    std::chrono::microseconds others_run; // in one yield: then other threads need the core
 };
 
-// With one core only, whoever waits awake holds up the one that it waits for.
+// With one core only, a spinning thread delays the thread that it waits for.
 [[nodiscard]] inline bool may_stay_awake() noexcept {
     static const bool several_cores = std::thread::hardware_concurrency() > 1;
     return several_cores;
 }
 
-// Until `over()` says true, as does this; false: one of the limits was reached.
+// Spins until over() is true. False: one of the limits was reached first.
 template <class Over>
 [[nodiscard]] bool stay_awake_until(Over&& over, const AwakeLimits& limits) {
     const Stopwatch watch;

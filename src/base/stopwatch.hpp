@@ -1,5 +1,5 @@
-// Measures how long something took, for metrics and reports. The only thing in the library that
-// reads the machine's clock past durable::Clock: what it says never decides anything.
+// Measures how long something took, for metrics, reports and the limits of a spin. Only this and
+// durable::Clock read the machine's clock; no durable decision depends on a Stopwatch.
 
 #pragma once
 

@@ -53,7 +53,7 @@ class Descriptor {
     int number_;
 };
 
-// Takes what is open there for this process until it is closed.
+// Locks the open file or directory for this process until it is closed.
 FileResult<bool> try_flock(const Descriptor& descriptor, std::string_view path) {
     if (retry_interrupted([&] { return ::flock(descriptor.get(), LOCK_EX | LOCK_NB); }) == 0) {
         return true;
@@ -124,7 +124,7 @@ class SystemDirectory final : public Directory {
 
     FileResult<bool> try_lock() override { return try_flock(fd_, path_); }
 
-    // While it is open nothing else can get its number.
+    // While it is open, the system reuses its number for nothing else.
     FileResult<bool> still_there() override {
         struct stat held{};
         struct stat named{};
@@ -146,7 +146,7 @@ class SystemDirectory final : public Directory {
 // Never through a link, and never waiting for the other end of a pipe.
 constexpr int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// Some file systems have no permissions: then the ones it has are the ones it gets.
+// Some file systems cannot set permissions: the file keeps those that it has.
 bool has_no_permissions(int number) {
     return number == EPERM || number == ENOTSUP || number == ENOSYS;
 }
@@ -264,9 +264,9 @@ class SystemFiles final : public Files {
     }
 
     FileResult<std::string> resolve(const std::string& path) override {
-        // What stood behind something that does not exist may turn out to be a link once "none/.."
-        // is gone from before it: so again, until nothing changes. Links that go in circles are an
-        // error of their own.
+        // In "none/../link" the link is only seen once "none/.." is gone, because "none" does not
+        // exist. So the path is resolved again until nothing changes. Circles of links are an error
+        // of their own.
         auto resolved = absolute(path);
         for (std::string before; resolved && *resolved != before;) {
             before = *std::move(resolved);
@@ -317,7 +317,7 @@ class SystemFiles final : public Files {
         case OpenMode::write_or_create:
             break;
         }
-        // In two steps, because the permissions of what exists stay; another process may make or
+        // In two steps, because an existing file keeps its permissions. Another process may make or
         // remove it in between.
         while (true) {
             if (const int there = try_open(O_RDWR); there >= 0 || errno != ENOENT) {
@@ -334,7 +334,7 @@ class SystemFiles final : public Files {
         if (::stat(path.c_str(), &status) != 0) {
             return system_error("stat", path);
         }
-        // The bit that hands the group on to what is made below is inherited.
+        // Keeps the setgid bit, which makes new entries inherit the directory's group.
         const mode_t wanted = directory_permissions_ | (status.st_mode & S_ISGID);
         if ((status.st_mode & (all_permissions | S_ISGID)) == wanted ||
             ::chmod(path.c_str(), wanted) == 0 || has_no_permissions(errno)) {

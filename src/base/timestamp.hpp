@@ -1,4 +1,4 @@
-// A moment for people: 2026-01-31T12:00:00.123Z, always in UTC.
+// A moment as text for people: 2026-01-31T12:00:00.123Z, always in UTC.
 
 #pragma once
 

@@ -14,7 +14,7 @@ void append_byte(std::string& out, char byte) {
     out += hex_digits[byte_of(byte) & 0xFU];
 }
 
-// Calls `use(at, length)` for each character; length 0: a byte that is none.
+// Calls `use(at, length)` for each character; length 0: a byte that belongs to no character.
 template <class Use>
 void each_character(std::string_view text, Use use) {
     const char* const end = text.data() + text.size();

@@ -1,4 +1,4 @@
-// Which bytes are UTF-8, and how those that are not are shown to people.
+// Checks UTF-8, and makes any bytes printable.
 
 #pragma once
 
@@ -60,7 +60,7 @@ namespace durable::utf8 {
 [[nodiscard]] bool has_control(std::string_view text) noexcept; // of UTF-8 text
 
 // The same text with every byte that is not UTF-8 written as \xNN: for messages of exceptions,
-// which have to be recorded whatever they hold.
+// which are recorded whatever bytes they have.
 [[nodiscard]] std::string printable(std::string_view text);
 
 // One line that any terminal can show: control characters are escaped, too.

@@ -1,6 +1,6 @@
-// The subcommands of `durable`, one file each. Each declares its options; parsing then runs the one
-// that was named. A command throws CLI::ValidationError for arguments that make no sense, and
-// CommandFailed when they do, but it cannot do what they say.
+// The subcommands of `durable`, one file each. Each declares its options; parsing then runs the
+// named one. A command throws CLI::ValidationError for arguments that make no sense, and
+// CommandFailed when it cannot do what valid arguments ask for.
 
 #pragma once
 

@@ -2,8 +2,8 @@
 
 #include "base/files.hpp"
 #include "cli/commands.hpp"
-#include "providers/fs/store_directory.hpp"
-#include "providers/fs/views.hpp"
+#include "providers/fs/files/store_directory.hpp"
+#include "providers/fs/views/views.hpp"
 
 #include <durable/time.hpp>
 

@@ -26,7 +26,8 @@ std::string FsFactory::path(std::uint64_t number) const {
 }
 
 Result<std::shared_ptr<Provider>> FsFactory::create() {
-    // Only the latest is ever opened again; whoever is stopped leaves little behind.
+    // Only the latest store is opened again. Older ones are removed now, so that a killed process
+    // leaves little behind.
     std::erase_if(stores_, [&](const auto& made) {
         const auto closed = made.second.expired();
         if (closed) {

@@ -17,8 +17,8 @@ namespace durable::cli {
 
 class FsFactory final : public validation::Factory {
  public:
-    // Every store gets a directory of its own below `directory`. It goes when the next one is made
-    // and it is closed, at the latest with the factory.
+    // Every store gets a directory of its own below `directory`. The factory removes those of
+    // closed stores when it makes the next one, and all at its end.
     explicit FsFactory(std::string directory, fs::Machine machine = {});
     ~FsFactory() override;
 
@@ -45,7 +45,7 @@ class FsFactory final : public validation::Factory {
     const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
     std::uint64_t made_ = 0;
     std::map<std::uint64_t, std::weak_ptr<fs::FsProvider>> stores_;
-    std::weak_ptr<fs::FsProvider> latest_; // whoever holds a store must be able to close it
+    std::weak_ptr<fs::FsProvider> latest_; // weak: the check that holds a store can close it
 };
 
 } // namespace durable::cli

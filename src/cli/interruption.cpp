@@ -7,7 +7,7 @@ namespace durable::cli {
 
 namespace {
 
-// Atomic, because the signal comes to any thread.
+// Atomic, because any thread may get the signal.
 std::atomic<int> came{0};
 static_assert(std::atomic<int>::is_always_lock_free, "else no handler may touch it");
 
@@ -22,7 +22,7 @@ Interruption::Interruption() {
     for (std::size_t at = 0; at < signals.size(); ++at) {
         (void)::sigaction(signals[at], nullptr, &before_[at]);
         if (before_[at].sa_handler == SIG_IGN) {
-            continue; // nohup: whoever began the program does not want it to end
+            continue; // nohup: the program's parent chose to ignore this signal
         }
         struct sigaction action{};
         action.sa_handler = note_signal;

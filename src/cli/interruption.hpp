@@ -1,5 +1,5 @@
-// Interruption: somebody wants the program to end (Ctrl-C, a closed terminal, a shutdown), and it
-// has something to put away first.
+// Interruption: notes a signal that asks the program to end (Ctrl-C, a closed terminal, a
+// shutdown), so that it can clean up first.
 
 #pragma once
 

@@ -15,7 +15,7 @@ namespace durable::cli {
 ExitCode run_program(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
     CLI::App program{"Durable execution for C++: check providers, measure stores.", "durable"};
     program.set_version_flag("--version", "durable " + engine_version_text());
-    program.require_subcommand(0, 1); // none at all is told below, after misspelt ones
+    program.require_subcommand(0, 1); // a missing one is reported below, after misspelt ones
     ExitCode result = success;
     const Console console{.out = out, .err = err, .result = result};
     add_bench(program, console);

@@ -11,9 +11,9 @@ namespace durable::cli {
 
 enum ExitCode : int {
     success = 0,
-    failure = 1,       // it ran, and found what it looks for
+    failure = 1,       // it ran, and found a failed check or damage
     bad_use = 2,       // it could not run: one line on `err` says why
-    interrupted = 130, // by a signal; as a shell says it of one that Ctrl-C ended
+    interrupted = 130, // by a signal; a shell's code for a program that Ctrl-C ended
 };
 
 // `arguments` without the program's own name.

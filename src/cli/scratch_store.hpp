@@ -1,5 +1,5 @@
 // ScratchStore: a fresh store for a measurement. It is empty at first, may be opened again and
-// again, and is gone with the last copy of this object: nobody's own store is touched.
+// again, and is removed with the last copy of this object. Existing stores are not touched.
 
 #pragma once
 
@@ -14,10 +14,11 @@
 namespace durable::cli {
 
 struct ScratchStore {
-    // On whose disk it is; none: it is lost when it is closed. Exists once the store was opened.
+    // A directory on the disk of the store; none: the store is lost when it is closed. Exists once
+    // the store was opened.
     std::optional<std::string> directory;
     std::function<Result<std::shared_ptr<Provider>>()> open; // one at a time
-    std::shared_ptr<void> files; // removed when nobody holds them any more
+    std::shared_ptr<void> files;                             // its deleter removes them
 };
 
 } // namespace durable::cli

@@ -31,7 +31,8 @@ std::string SqliteFactory::file(std::uint64_t number) const {
 }
 
 Result<std::shared_ptr<Provider>> SqliteFactory::create() {
-    // Only the latest is ever opened again; whoever is stopped leaves little behind.
+    // Only the latest store is opened again. Older ones are removed now, so that a killed process
+    // leaves little behind.
     std::erase_if(stores_, [&](const auto& made) {
         const auto closed = made.second.expired();
         if (closed) {

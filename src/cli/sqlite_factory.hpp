@@ -17,9 +17,9 @@ namespace durable::cli {
 
 class SqliteFactory final : public validation::Factory {
  public:
-    // Every store gets a file of its own, named after `path`. It goes when the next one is made
-    // and it is closed, at the latest with the factory. The path ":memory:" makes stores without
-    // a file.
+    // Every store gets a file of its own, named after `path`. The factory removes those of closed
+    // stores when it makes the next one, and all at its end. The path ":memory:" makes stores
+    // without a file.
     explicit SqliteFactory(std::string path, sqlite::Options options = {});
     ~SqliteFactory() override;
 
@@ -48,7 +48,8 @@ class SqliteFactory final : public validation::Factory {
     sqlite::Options options_;
     std::uint64_t made_ = 0;
     std::map<std::uint64_t, std::weak_ptr<sqlite::SqliteProvider>> stores_;
-    std::weak_ptr<sqlite::SqliteProvider> latest_; // whoever holds a store must be able to close it
+    std::weak_ptr<sqlite::SqliteProvider>
+        latest_; // weak: the check that holds a store can close it
 };
 
 } // namespace durable::cli

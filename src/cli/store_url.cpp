@@ -27,7 +27,7 @@ using validation::Factory;
 
 struct StoreKind {
     std::string_view scheme;
-    std::string_view place; // what follows the colon, for people; empty: nothing may
+    std::string_view place; // what follows the colon, for people; empty: nothing may follow
     Result<std::unique_ptr<Factory>> (*validation_factory)(const std::string& place);
     ScratchStore (*scratch_store)(const std::string& place);
 };
@@ -53,11 +53,11 @@ ScratchStore scratch_directory(const std::string& place) {
     const auto path = place + "/" + scratch_name();
     return {.directory = place,
             .open = [path] { return fs::open(path); },
-            // Of nothing, for the sake of its deleter.
+            // Points to nothing: only its deleter is used.
             .files = std::shared_ptr<void>{
                 nullptr, [path, made = missing_directories(place)](std::nullptr_t) {
                     (void)remove_tree(system_files(), path);
-                    for (const auto& directory : made) { // unless somebody uses it now
+                    for (const auto& directory : made) { // one that is in use is not empty, stays
                         (void)system_files().remove_directory(directory);
                     }
                 }}};

@@ -47,7 +47,7 @@ ExitCode validate(const Options& options, std::ostream& out) {
         }
         return success;
     }
-    // A place where no store can be made is one mistake, not one for every check.
+    // When no store can be made, this is reported once, not for every check.
     if (const auto store = factory->create(); !store) {
         throw CLI::ValidationError{"validate", store.error().message};
     }
@@ -75,7 +75,7 @@ ExitCode run_checks(const std::vector<validation::Check>& checks,
         switch (verdict.outcome) {
         case validation::Outcome::passed:
             ++passed;
-            out << "ok   " << title(check) << std::endl; // flushed: people watch slow stores
+            out << "ok   " << title(check) << std::endl; // flushed: a slow store takes minutes
             break;
         case validation::Outcome::skipped:
             ++skipped;

@@ -1,10 +1,10 @@
 // `durable verify` and `durable repair`: stores of the filesystem provider, offline.
 
-#include "providers/fs/verify.hpp"
+#include "providers/fs/repair/verify.hpp"
 
 #include "base/files.hpp"
 #include "cli/commands.hpp"
-#include "providers/fs/repair.hpp"
+#include "providers/fs/repair/repair.hpp"
 
 #include <durable/time.hpp>
 
@@ -34,13 +34,11 @@ ExitCode verify(const Options& options, std::ostream& out) {
     if (!found) {
         throw CommandFailed{"verify", found.error()};
     }
-    if (found->checkpoint != 0 && found->checkpoint_bytes == 0) {
-        out << "checkpoint  record " << found->checkpoint << ", see below\n";
-    } else if (found->checkpoint != 0) {
+    if (found->checkpoint_bytes == 0) {
+        out << (found->clean() ? "checkpoint  none\n" : "checkpoint  none that is whole\n");
+    } else {
         out << "checkpoint  record " << found->checkpoint << ", " << found->checkpoint_instances
             << " instances, " << found->checkpoint_bytes << " bytes\n";
-    } else {
-        out << "checkpoint  none\n";
     }
     if (found->packs != 0) {
         out << "packs       " << found->packs << " packs, " << found->pack_bytes << " bytes\n";
@@ -77,8 +75,8 @@ ExitCode repair(const Options& options, std::ostream& out) {
     for (const auto& mended : done->mended) {
         out << "mended      " << mended << '\n';
     }
-    for (const auto& kept : done->kept) {
-        out << "kept        " << kept << '\n';
+    if (!done->list.empty()) {
+        out << "listed in   " << done->list << '\n';
     }
     if (done->lost.empty()) {
         out << "nothing was lost\n";

@@ -90,20 +90,7 @@ RunStatus run_status(const InstanceState& state) {
     return RunStatus::running;
 }
 
-// The store keeps a failure's text with the execution and its details in the history.
-ErrorDetails failure_details(Provider& provider, const std::string& id, const std::string& output) {
-    if (const auto history = provider.read(id)) {
-        for (const auto& event : *history) {
-            if (const auto* failed = std::get_if<history::OrchestrationFailed>(&event.kind)) {
-                return failed->details;
-            }
-        }
-    }
-    return details::Infrastructure{.operation = "read", .message = output};
-}
-
-OrchestrationStatus
-to_status(Provider& provider, const std::string& id, const InstanceState& state) {
+OrchestrationStatus to_status(const InstanceState& state) {
     OrchestrationStatus status{.status = run_status(state),
                                .orchestration = state.orchestration_name,
                                .version = state.orchestration_version,
@@ -114,7 +101,8 @@ to_status(Provider& provider, const std::string& id, const InstanceState& state)
     if (status.status == RunStatus::completed) {
         status.output = state.output.value_or("");
     } else if (status.status == RunStatus::failed) {
-        status.failure = failure_details(provider, id, state.output.value_or(""));
+        status.failure = state.failure.value_or(details::Infrastructure{
+            .operation = "watch_instance", .message = state.output.value_or("")});
     }
     return status;
 }
@@ -125,7 +113,7 @@ struct Watched {
     bool ended_only = false;
 };
 
-// Looks at the state, and again after every change, until `done` or the limit.
+// Reads the state, and again after every change (P11), until `done` or the limit.
 template <class Done>
 Result<InstanceState>
 watch_until(Provider& provider, Clock& clock, const Watched& watched, Done done) {
@@ -137,7 +125,7 @@ watch_until(Provider& provider, Clock& clock, const Watched& watched, Done done)
                         std::to_string(limit.count()) + " ms");
     }
     const auto deadline = deadline_after(clock, limit);
-    // What has not begun is not done: the first look may wait, too.
+    // An instance that has not begun is not done: the first call may wait, too.
     WatchInstance watch{.instance = id, .timeout = limit, .ended_only = ended_only};
     while (true) {
         DURABLE_TRY_ASSIGN(auto state, provider.watch_instance(watch));
@@ -195,6 +183,7 @@ Client::send_start(std::string_view name, std::string input, StartOptions option
     }
     const auto delay =
         options.delay > Duration::zero() ? std::optional<Duration>{options.delay} : std::nullopt;
+    // P15: of several callers with this id, one makes the instance and the others get an error.
     const auto started = provider_->start_instance(start, delay);
     if (started) {
         return std::move(options.id);
@@ -236,7 +225,7 @@ Result<> Client::cancel(const std::string& id, std::string reason) const {
     if (!state.exists && state.incarnation == 0) {
         return fail(ErrorCode::not_found, "instance " + id + " not found", "cancel");
     }
-    // This one, and no other that may be started under its id after it was deleted.
+    // Cancels this incarnation, not one that is started under its id after a deletion.
     work::CancelInstance cancel{.instance = id, .reason = std::move(reason)};
     if (state.incarnation != 0) {
         cancel.incarnation = state.incarnation;
@@ -247,7 +236,7 @@ Result<> Client::cancel(const std::string& id, std::string reason) const {
 Result<OrchestrationStatus> Client::status(const std::string& id) const {
     DURABLE_TRY(check_id(id));
     DURABLE_TRY_ASSIGN(const auto state, provider_->watch_instance({.instance = id}));
-    return to_status(*provider_, id, state);
+    return to_status(state);
 }
 
 Result<OrchestrationStatus> Client::wait(const std::string& id, Timespan limit) const {
@@ -258,7 +247,7 @@ Result<OrchestrationStatus> Client::wait(const std::string& id, Timespan limit) 
     DURABLE_TRY_ASSIGN(
         const auto state,
         watch_until(*provider_, *clock_, {.id = id, .limit = limit, .ended_only = true}, ended));
-    return to_status(*provider_, id, state);
+    return to_status(state);
 }
 
 Result<OrchestrationStatus> Client::wait_for_status_change(const std::string& id,
@@ -271,7 +260,7 @@ Result<OrchestrationStatus> Client::wait_for_status_change(const std::string& id
     };
     DURABLE_TRY_ASSIGN(const auto state,
                        watch_until(*provider_, *clock_, {.id = id, .limit = limit}, changed));
-    return to_status(*provider_, id, state);
+    return to_status(state);
 }
 
 Result<std::optional<std::string>> Client::kv(const std::string& id, const std::string& key) const {
@@ -287,7 +276,7 @@ Result<std::map<std::string, std::string>> Client::kv_all(const std::string& id)
 Result<std::string>
 Client::wait_for_kv(const std::string& id, const std::string& key, Timespan limit) const {
     std::optional<std::string> value;
-    // The state is read first: a value that comes after the read of the key changes the revision.
+    // The state is read before the key: a value that is set after that read changes the revision.
     const auto present = [&](const InstanceState& state) -> Result<bool> {
         DURABLE_TRY_ASSIGN(value, provider_->get_kv_value(id, key));
         const auto status = run_status(state);

@@ -24,7 +24,7 @@ using details::PoisonKind;
 
 namespace {
 
-// A member that is not one field of its struct, but always there.
+// A required member that stands for several fields of its struct.
 template <Name Key>
 struct RequiredMember {
     static constexpr auto key = Key;

@@ -33,7 +33,7 @@ using CommonMembers =
                Member<"duroxide_version", &HistoryEvent::engine_version>>;
 using LastMembers = MemberList<Member<"location", &HistoryEvent::location, Presence::omitted>>;
 
-// What is done differently for every kind.
+// How one kind of event is read.
 struct KindReader {
     void (*begin)(history::Kind& kind);
     bool (*read)(JsonReader& in, const JsonName& name, history::Kind& kind, MemberSet& met);
@@ -86,7 +86,7 @@ class EventReader {
             return;
         }
         if (kind_ == nullptr) {
-            // A member that only the type gives a meaning came before it.
+            // This member depends on the type, which comes later in the text: look ahead.
             const auto [type, offset] = in_.look_ahead(type_key);
             choose({.text = type, .offset = offset});
         }

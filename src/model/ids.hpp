@@ -1,8 +1,8 @@
 // The rules for names, ids and versions that programs give: the same for clients and for
 // orchestrations. docs/architecture.md, "Names", says them to users.
 //
-// A store takes any text; these rules are the API's. An id that an engine has derived from its
-// parent's may be longer than one that was given.
+// A store accepts any text; these rules are the API's. An id that an engine derives from its
+// parent's may be longer than one that a program gives.
 
 #pragma once
 

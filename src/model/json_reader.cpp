@@ -19,7 +19,7 @@ void JsonReader::fail_at(std::size_t offset, std::string_view what) {
 }
 
 void JsonReader::fail_at(std::size_t offset, std::string_view what, std::string_view name) {
-    // A long name would drown the message.
+    // A long name would hide the rest of the message.
     constexpr std::size_t longest = 80;
     const std::string quoted =
         name.size() <= longest ? '"' + std::string{name} + '"' : "with a long name";
@@ -118,7 +118,7 @@ bool JsonReader::skip_literal(std::string_view literal) noexcept {
     return true;
 }
 
-// Without recursion: one bit per open container says what it is, and 64 are allowed.
+// Without recursion: one bit per open container tells object from array; 64 may be open.
 std::string_view JsonReader::skip() {
     skip_space();
     const char* const start = at_;

@@ -1,8 +1,8 @@
 // JsonReader: a pull parser over one JSON text. The caller says what must come next; there is no
 // document tree and no allocation but for the strings that are asked for.
 //
-// The first failure sticks: it is kept with its byte offset, the reader moves to the end of the
-// text, and every later call does nothing. So callers may read on and ask once, at the end.
+// The first failure is kept with its byte offset; the reader moves to the end of the text, and
+// every later call does nothing. So a caller may read on and check once, at the end.
 
 #pragma once
 
@@ -62,7 +62,7 @@ class JsonReader {
     // True when the next value is null; consumes it then.
     [[nodiscard]] bool null();
 
-    // '{' or '"' or whatever the next value begins with; '\0' at the end of the text.
+    // The first character of the next value, like '{' or '"'; '\0' at the end of the text.
     [[nodiscard]] char peek() {
         skip_space();
         return at_ == end_ ? '\0' : *at_;

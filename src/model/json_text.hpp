@@ -1,5 +1,5 @@
-// What the reader and the writer of JSON know about bytes: which ones stand for themselves inside a
-// string, and which sequences are UTF-8.
+// What the reader and the writer of JSON share: which bytes stand for themselves inside a string,
+// eight bytes at a time.
 
 #pragma once
 

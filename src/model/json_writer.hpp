@@ -1,8 +1,8 @@
 // JsonWriter: appends compact JSON to a string, fast.
 //
-// Text is gathered in a buffer on the stack with plain pointer writes and handed over in few large
-// appends: std::string::append per token costs four times as much. What was appended is taken back
-// unless finish() succeeds, so a refused value leaves the caller's string as it was.
+// Text is gathered in a buffer on the stack with plain pointer writes and appended in few large
+// pieces: std::string::append per token costs four times as much. Unless finish() succeeds, the
+// appended text is removed again: a refused value leaves the caller's string as it was.
 
 #pragma once
 
@@ -62,7 +62,7 @@ class JsonWriter {
     // A string in quotes, escaped. `member` is named in the refusal when the bytes are not UTF-8.
     void string(std::string_view value, std::string_view member);
 
-    // How many objects are open; whoever writes the braces keeps count.
+    // How many objects are open: the caller that writes a brace counts it.
     void enter() { ++depth_; }
     void leave() { --depth_; }
     [[nodiscard]] unsigned depth() const { return depth_; }

@@ -1,4 +1,4 @@
-// The names that kinds of events, messages and errors carry on the wire and in front of people.
+// The names of kinds of events, messages and errors: on the wire, and in texts for people.
 
 #include "model/wire_names.hpp"
 
@@ -26,7 +26,7 @@ std::string display(const details::Configuration& error) {
 
 std::string display(const details::Application& error) {
     switch (error.kind) {
-    case details::ApplicationKind::cancelled: // a message is what went wrong besides
+    case details::ApplicationKind::cancelled: // the message says what failed besides
         return "canceled: " + error.reason + (error.message.empty() ? "" : "; " + error.message);
     case details::ApplicationKind::panicked:
         return "orchestration panicked: " + error.message;
@@ -38,13 +38,13 @@ std::string display(const details::Application& error) {
                                   : "activity '" + error.activity + "' failed: " + error.message;
 }
 
-// Where nothing is known, the sentence ends with the attempts.
+// Empty for an unknown cause: the sentence then ends with the attempts.
 std::string because(const std::string& cause) {
     return cause.empty() ? std::string{} : ": " + cause;
 }
 
 std::string display(const details::Poison& error) {
-    // The fetch that counted one more only found out; it was no attempt.
+    // The fetch that finds the limit exceeded counts one more, but is no attempt.
     const auto made = std::min(error.attempt_count, error.max_attempts);
     const auto attempts = std::to_string(made) + (made == 1 ? " attempt" : " attempts");
     switch (error.kind) {
@@ -141,7 +141,7 @@ std::string_view activity_of(const ErrorDetails& details) noexcept {
 }
 
 Retryable retryable(const ErrorDetails& details) noexcept {
-    // What was recorded as not retryable by an older version said nothing, and was retried.
+    // Older versions recorded "not retryable" without a meaning, and retried such failures.
     const auto read = [](bool retryable, bool permanent) {
         return retryable || permanent ? Retryable{retryable} : Retryable{};
     };

@@ -92,4 +92,21 @@ bool TagFilter::matches(const std::optional<std::string>& tag) const noexcept {
     return false;
 }
 
+Result<std::vector<std::string>> Provider::renew_leases(const std::vector<LeaseRenewal>& leases) {
+    std::vector<std::string> lost;
+    for (const auto& [of, lock_token, extend_for] : leases) {
+        auto renewed = of == LeaseRenewal::Of::turn
+                           ? renew_orchestration_item_lock(lock_token, extend_for)
+                           : renew_work_item_lock(lock_token, extend_for);
+        if (renewed) {
+            continue;
+        }
+        if (renewed.error().code != ErrorCode::lock_lost) {
+            return std::unexpected{std::move(renewed).error()};
+        }
+        lost.push_back(lock_token);
+    }
+    return lost;
+}
+
 } // namespace durable

@@ -131,8 +131,8 @@ struct Date {
 
 constexpr std::int64_t days_per_era = 146'097; // 400 years
 
-// The proleptic Gregorian calendar without the limits of std::chrono::year: the latest moment that
-// a clock can tell has a text as well. Years begin in March, so that a leap day is the last one.
+// The proleptic Gregorian calendar without the limits of std::chrono::year: the latest moment of
+// the clock's range has a text, too. Years begin in March, so that a leap day is the last one.
 [[nodiscard]] Date date_of(Wide days_since_1970) {
     const Wide days = days_since_1970 + 719'468; // since 0000-03-01
     const auto era = floor_divide(days, days_per_era);
@@ -163,7 +163,7 @@ constexpr std::int64_t days_per_era = 146'097; // 400 years
            again.day == date.day;
 }
 
-// Four digits; more, with a sign, for what four cannot say.
+// Four digits, or a sign and more digits.
 [[nodiscard]] bool take_year(std::string_view& text, std::int64_t& year) {
     if (text.starts_with('-')) {
         return take(text, year);
@@ -275,7 +275,7 @@ std::int64_t moment_units(std::string_view text, TimeUnit unit) {
     if (!is_written()) {
         refuse(text, a_moment);
     }
-    // Zeros at the end say nothing; eighteen digits are more than any clock has.
+    // Zeros at the end are dropped; eighteen digits are more than any clock has.
     fraction = fraction.substr(0, fraction.find_last_not_of('0') + 1);
     std::int64_t numerator = 0;
     const auto digits = fraction.size();

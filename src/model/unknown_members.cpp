@@ -19,7 +19,7 @@ void append_compact(std::string& out, std::string_view json) {
         out.push_back(c);
         if (c == '"') {
             in_string = !in_string;
-        } else if (c == '\\') { // only inside strings; what is escaped cannot end them
+        } else if (c == '\\') { // only inside strings; an escaped quote does not end one
             out.push_back(json[++at]);
         }
     }

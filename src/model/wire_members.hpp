@@ -24,7 +24,7 @@
 
 namespace durable::wire {
 
-// What a member looks like when there is nothing to say.
+// How a member without a value is written and read.
 enum class Presence : std::uint8_t {
     required,  // always there
     nullable,  // null; a missing member means the same

@@ -1,5 +1,5 @@
-// A provider that passes every call on. Base of those that watch or disturb another one: override
-// what is of interest.
+// ForwardingProvider: passes every call on to another provider. A base class for decorators that
+// measure or disturb one: they override the calls of interest.
 
 #pragma once
 

@@ -15,12 +15,12 @@ namespace durable {
 
 namespace {
 
-// A record begins one line of text, whatever users put into it.
+// A record begins with one line of text, whatever bytes its user writes.
 using utf8::append_one_line;
 
 constexpr std::string_view next_line = "\n    ";
 
-// A text of several lines goes on in lines that no record begins with.
+// The further lines of a text are indented: no record begins like that.
 void append_lines(std::string& line, std::string_view text) {
     for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
         append_one_line(line, text.substr(0, end));
@@ -67,7 +67,7 @@ void append_json(std::string& line, std::string_view text) {
     for (const char* at = text.data(); at != end;) {
         const auto length = utf8::character_length(at, end);
         if (length == 0) {
-            line += "\\ufffd"; // JSON has no bytes, only characters
+            line += "\\ufffd"; // JSON cannot carry a byte that is not UTF-8
         } else if (utf8::is_control(at, length)) {
             std::array<char, 8> escape{};
             std::snprintf(escape.data(),
@@ -133,7 +133,7 @@ class StreamLogger final : public Logger {
             const auto line = format_(record);
             const MutexLock lock{mutex_};
             out_ << line << std::flush;
-        } catch (...) { // of the stream, or no memory: there is nobody to tell
+        } catch (...) { // the stream failed, or no memory: there is nowhere to report it
         }
     }
 

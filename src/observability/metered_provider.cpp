@@ -35,6 +35,10 @@ class MeteredProvider final : public ForwardingProvider {
             return inner().renew_orchestration_item_lock(lock_token, extend_for);
         });
     }
+    Result<std::vector<std::string>>
+    renew_leases(const std::vector<LeaseRenewal>& leases) override {
+        return measure("renew_leases", [&] { return inner().renew_leases(leases); });
+    }
     Result<std::vector<HistoryEvent>> read(const std::string& instance) override {
         return measure("read", [&] { return inner().read(instance); });
     }

@@ -1,4 +1,4 @@
-// Measures the storage calls that the runtime makes. Only wrapped around when metrics are wanted.
+// Measures the storage calls of a runtime. Used only when the runtime has metrics.
 
 #pragma once
 

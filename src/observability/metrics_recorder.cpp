@@ -132,7 +132,7 @@ const MetricInfo* find_metric(std::string_view name) {
                                 std::to_string(labels.size())};
 }
 
-// The catalogue's own, also when a copy of it was given. Cheap for what the runtime records.
+// The entry of the catalogue, also for a copy of it. Cheap for the entries that the runtime passes.
 const MetricInfo& checked(const MetricInfo& metric, std::span<const std::string_view> labels) {
     const auto all = metric_catalogue();
     if (metric.index < all.size()) {
@@ -151,8 +151,8 @@ struct MetricsRecorder::Families {
     std::vector<Family> by_index{metric_catalogue().size()};
 };
 
-// Counters without labels are there from the beginning: an alert on the growth of one that appears
-// with its first event would miss that event.
+// Counters without labels exist from the beginning: an alert on the growth of a counter that
+// appears with its first event would miss that event.
 MetricsRecorder::MetricsRecorder() : families_{std::make_unique<Families>()} {
     for (const auto& metric : metric_catalogue()) {
         if (metric.kind == MetricKind::counter && metric.labels.empty()) {

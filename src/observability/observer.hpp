@@ -1,5 +1,5 @@
-// Observer: how the parts of the runtime tell the world what they do. One object instead of four
-// optional ones: with nothing configured, every call is a cheap no-op.
+// Observer: through which the parts of the runtime log, count and trace. One object instead of
+// three optional ones: with nothing configured, every call is a cheap no-op. Any thread may call.
 
 #pragma once
 
@@ -38,7 +38,7 @@ class Observer {
              const Where& where,
              std::string_view message,
              std::initializer_list<LogField> fields = {}) const noexcept;
-    // For what user code says; `source` is "orchestration" or "activity".
+    // For log lines of user code; `source` is "orchestration" or "activity".
     void log_as(std::string_view source,
                 LogLevel level,
                 const Where& where,

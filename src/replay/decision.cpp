@@ -135,8 +135,8 @@ std::string differs(const OrchestrationContinuedAsNew& recorded,
                     detail::Recode recode) {
     return compare_payload("input", recorded.input, made.input, recode);
 }
-// What this code made, as an older engine would have recorded it: that did not say which activity
-// had failed, and not even that it was one.
+// The decision as an older engine would have recorded it: without the activity that failed, and
+// without saying that it was one.
 OrchestrationFailed as_recorded(OrchestrationFailed made, const OrchestrationFailed& recorded) {
     auto* const now = std::get_if<details::Application>(&made.details);
     const auto* const then = std::get_if<details::Application>(&recorded.details);
@@ -156,7 +156,7 @@ differs(const OrchestrationFailed& recorded, const OrchestrationFailed& made, de
          compare("kind", kind_of(recorded.details), kind_of(comparable.details)),
          compare("details", display_text(recorded.details), display_text(comparable.details))});
 }
-// Timers, status, clearing of all keys, cancellations: that they were made is all that counts.
+// Timers, status, clearing of all keys, cancellations: only their kind is compared.
 template <class Kind>
 std::string differs(const Kind&, const Kind&, detail::Recode) {
     return {};

@@ -1,11 +1,11 @@
 // Decisions: the events that an orchestration's code makes, as opposed to the messages it reacts
-// to. What must be the same on every replay, and how a difference is put into words.
+// to. Says which fields every replay must repeat, and describes a difference in words.
 
 #pragma once
 
+#include <durable/detail/step.hpp>
 #include <durable/error_details.hpp>
 #include <durable/history_event.hpp>
-#include <durable/step.hpp>
 
 #include <cstdint>
 #include <optional>

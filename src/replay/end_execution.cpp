@@ -93,8 +93,8 @@ bool passed_on(const details::Configuration& wrong, std::span<const HistoryEvent
     });
 }
 
-// Of a history that was written before OrchestrationFailed::ended_by was: an end that code of its
-// own cannot have made.
+// For a history that is older than OrchestrationFailed::ended_by: whether its end is one that its
+// code cannot have made.
 bool looks_given_up(const ErrorDetails& end, std::span<const HistoryEvent> history) {
     if (const auto* const poison = std::get_if<details::Poison>(&end)) {
         return poison->kind == details::PoisonKind::orchestration &&
@@ -152,7 +152,7 @@ class Ending {
     }
 
  private:
-    // What began the execution; made up from the start message when it never ran.
+    // The first event of the execution; made from the start message when it never ran.
     history::OrchestrationStarted begin() {
         for (const auto& event : request_.history) {
             if (const auto* started = std::get_if<history::OrchestrationStarted>(&event.kind)) {

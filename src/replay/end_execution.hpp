@@ -49,23 +49,23 @@ struct FailExecution {
 };
 
 // Cancels everything the history left open (activities, timers, waits, and children but those that
-// were started with ChildPolicy::abandon), records OrchestrationFailed as the last event and tells
-// the parent (T-19, T-30).
+// were started with ChildPolicy::abandon), records OrchestrationFailed as the last event and sends
+// the failure to the parent (T-19, T-30).
 [[nodiscard]] TurnResult fail_execution(const FailExecution& request);
 
 // A start for an instance that exists already changes nothing (T-18). If another parent waits for
-// it, that parent is told instead of waiting for ever (T-05): the message to send, or nothing.
-// `existing`: whose child the instance is; nullptr: nobody's.
+// it, that parent gets an answer instead of waiting for ever (T-05): the message to send, or
+// nothing. `existing`: the parent of the instance; nullptr: it has none.
 [[nodiscard]] std::optional<WorkItem> answer_to_second_start(const work::StartOrchestration& start,
                                                              const ParentLink* existing);
 
-// "a start was ignored: ...": of a start that nobody waits for.
+// "a start was ignored: ...": of a start without a parent that waits for it.
 [[nodiscard]] std::string ignored_start(const work::StartOrchestration& start);
 
 // Whether the runtime has ended this history, not the code: as poison, because the code differs
 // from it, or cancelled while it could not be run. See fail_execution.
 [[nodiscard]] bool given_up(std::span<const HistoryEvent> history);
-// The events before that end: what code did, and what it was told.
+// The events before that end: the decisions of the code, and the messages delivered to it.
 [[nodiscard]] std::span<const HistoryEvent> before_given_up(std::span<const HistoryEvent> history);
 
 } // namespace durable::replay

@@ -24,13 +24,13 @@ std::string take_nothing(detail::PromiseBase& promise) {
 
 } // namespace
 
-// The coroutine is done: the user's, or the one that compensates for it.
+// The coroutine is done: the user's, or the one that runs its compensations.
 bool Engine::conclude() {
     const bool may_fail = !rare_ || !rare_->failure;
     if (!(may_fail && root_.failed())) {
         drop_all_calls();
         if (undos_under_way() || cancellation_waits()) {
-            return false; // the end comes after them
+            return false; // the end waits for these undos
         }
     }
     std::string output;
@@ -58,7 +58,7 @@ bool Engine::conclude() {
     return true;
 }
 
-// An orchestration that dies of a system failure it did not catch passes it on as it came.
+// A system failure that the orchestration did not catch is recorded as it came.
 ErrorDetails Engine::details_of(const std::exception_ptr& thrown) const {
     if (rare_) {
         try {
@@ -98,7 +98,7 @@ void Engine::fail_with(ErrorDetails details) {
     root_.start();
 }
 
-// The frames go, and with them every step they held: each is cancelled, for the given reason.
+// Destroys the frames and cancels every step that they held, for the given reason.
 void Engine::close_code(std::string_view reason) {
     turn_->drop_reason = reason;
     turn_->closing = true;
@@ -110,7 +110,7 @@ void Engine::close_code(std::string_view reason) {
     turn_->drop_reason = "dropped_future";
     turn_->queue.restart();
     if (rare_) {
-        rare_->lost_wait.clear(); // nobody is left who could wait
+        rare_->lost_wait.clear(); // no coroutine is left that could wait
     }
 }
 
@@ -192,8 +192,8 @@ bool Engine::end_continued() {
     return true;
 }
 
-// What the instance was sent and has not read is the next execution's, in order of arrival. Events
-// and queues are carried apart, and with them the order between the two.
+// Unread messages go to the next execution, in order of arrival. Events and messages of queues are
+// carried in separate lists, together with the order between the two.
 void Engine::hand_over(work::ContinueAsNew next) {
     turn_->successor = std::move(next);
     if (mailboxes_) {

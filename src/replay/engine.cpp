@@ -14,7 +14,7 @@ namespace durable::replay {
 
 namespace {
 
-// Rough sizes of what the heap adds around an object, and a map around an entry.
+// Rough overhead of the heap for an object, and of a map for an entry.
 constexpr std::size_t heap_overhead = 16;
 constexpr std::size_t entry_overhead = 48;
 
@@ -39,7 +39,7 @@ const WorkItem* find_start(std::span<const WorkItem> messages, std::uint64_t exe
 
 } // namespace
 
-// Leaves no coroutine queued behind, whatever happened: a lost turn destroys the frames.
+// Its end leaves no coroutine in the queue: a lost turn destroys the frames.
 class Engine::TurnScope {
  public:
     TurnScope(Engine& engine, Turn& turn, bool replaying) noexcept : engine_{engine} {
@@ -107,8 +107,8 @@ bool Engine::replay(std::span<const HistoryEvent> history, ReplayMode mode) {
         return true;
     }
     if (given_up(history)) {
-        // Nobody asks the code how the runtime ended it. Where nothing stands before that end but
-        // the start, no turn of the code was ever stored.
+        // The runtime made this end, so it is not compared with the code. With the start alone
+        // before it, no turn of the code was ever stored.
         turn.recorded = before_given_up(history);
         if (turn.recorded.size() > 1) {
             replay_events();
@@ -149,7 +149,7 @@ void Engine::replay_events() {
         if (never_ran) {
             root_.reset();
         }
-        settle();
+        come_to_rest();
     }
 }
 
@@ -163,7 +163,7 @@ TurnResult Engine::run(std::span<const WorkItem> messages, Instant now) {
     } else if (!report_) {
         process_all(messages, nullptr);
     }
-    // A turn that left no trace has not happened: a replay would not know its time.
+    // A turn without events leaves the time as it was: a replay could not know it.
     if (turn.result.commit.history_delta.empty()) {
         now_ms_ = before;
     }
@@ -185,11 +185,11 @@ void Engine::begin(std::span<const WorkItem> messages) {
     metadata.pinned_version = engine_version();
 
     append_message(std::move(started), std::nullopt);
-    // A cancellation that is here already comes first: then the code never runs.
+    // A cancellation among the first messages comes first: then the code never runs.
     if (find_cancel(messages) != nullptr) {
         root_.reset();
     }
-    settle();
+    come_to_rest();
     process_all(messages, start);
 }
 
@@ -223,8 +223,8 @@ void Engine::run_to_rest() {
     } while (!spoiled() && !turn_->queue.empty());
 }
 
-// After each message: lets the code run until it waits, and ends the execution when it is over.
-void Engine::settle() {
+// After each message: runs the code until it waits, and ends the execution when it is done.
+void Engine::come_to_rest() {
     run_to_rest();
     while (!report_ && !ended_) {
         if (turn_->verdict) {
@@ -255,7 +255,7 @@ void Engine::settle() {
 }
 
 // Also outside of turns: destructors in the user's frames may use the context while an execution is
-// evicted, and that must mean nothing.
+// evicted, and must not decide anything.
 bool Engine::spoiled() const noexcept {
     return turn_ == nullptr || inert_ || report_ != nullptr || ended_ || turn_->verdict.has_value();
 }

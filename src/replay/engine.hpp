@@ -22,10 +22,10 @@
 #include "replay/step_table.hpp"
 #include "replay/turn.hpp"
 
-#include <durable/handler.hpp>
+#include <durable/detail/handler.hpp>
+#include <durable/detail/step.hpp>
 #include <durable/operation.hpp>
 #include <durable/options.hpp>
-#include <durable/step.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -52,10 +52,10 @@ struct Compensation {
     detail::Recode recode = nullptr;
     CallOptions options;
     std::source_location where;
-    KeptCall* call = nullptr; // which it undoes: the input is what is known of it then
+    KeptCall* call = nullptr; // the call that it undoes: its outcome becomes the input
 };
 
-// Takes effect when somebody awaits its slot.
+// Takes effect when the code awaits its slot.
 struct ContinueRequest {
     std::string input;
     detail::Recode recode = nullptr;
@@ -80,7 +80,7 @@ struct RareState {
     std::vector<std::pair<Failure, ErrorDetails>> system_failures; // delivered to the code
     std::optional<ErrorDetails> failure;                           // why the compensations run
     std::string undo_failures; // of these compensations, for the record
-    std::string lost_wait;     // somebody waited for what was dropped, and will never be told
+    std::string lost_wait;     // an operation that was dropped while a coroutine waited for it
 };
 
 class Engine final : public detail::Engine {
@@ -104,8 +104,8 @@ class Engine final : public detail::Engine {
     }
     [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
-    // Destroys the frames without consequences. False when operations remain that the code hid
-    // outside of them: they still point here, and the last of them deletes this engine.
+    // Destroys the frames without consequences. False when operations remain that the code keeps
+    // outside of its frames: they still point here, and the last of them deletes this engine.
     bool close() noexcept;
 
     // detail::Engine, for the code.
@@ -156,7 +156,7 @@ class Engine final : public detail::Engine {
     void replay_events();
     void begin(std::span<const WorkItem> messages);
     void process_all(std::span<const WorkItem> messages, const WorkItem* start);
-    void settle();
+    void come_to_rest();
     void run_to_rest();
     [[nodiscard]] TurnResult finish();
     [[nodiscard]] bool spoiled() const noexcept; // no decision counts any more
@@ -228,8 +228,8 @@ class Engine final : public detail::Engine {
     [[nodiscard]] std::string kv_refusal(std::string_view key, std::string_view value) const;
 
     // record.cpp
-    // `refusal`: why this may not be stored; empty when it may. What was stored once is accepted
-    // again, although limits may have changed since.
+    // `refusal`: why this may not be stored; empty when it may. A replay accepts what is stored,
+    // although limits may have changed since.
     Decided decide(history::Kind kind, std::source_location where, std::string refusal = {});
     Decided decide(Decision made, const std::source_location& where, std::string refusal);
     Decided compare(const Decision& made, const std::source_location& where, std::string refusal);
@@ -256,7 +256,7 @@ class Engine final : public detail::Engine {
     void end_completed(std::string output, detail::Recode recode);
     void end_failed(ErrorDetails details);
     [[nodiscard]] bool end_continued();            // false: as of conclude()
-    [[nodiscard]] bool continues() const noexcept; // somebody awaits continue_as_new
+    [[nodiscard]] bool continues() const noexcept; // the code awaits continue_as_new
     void end(Decision last, TurnStatus status, std::string output);
     void hand_over(work::ContinueAsNew next);
     void count_unread();
@@ -281,7 +281,7 @@ class Engine final : public detail::Engine {
     bool replaying_ = false;
     bool ended_ = false;
     bool inert_ = false;     // frames are destroyed without consequences
-    bool abandoned_ = false; // belongs to the operations that are left
+    bool abandoned_ = false; // owned by the operations that are left: see close()
     bool kv_known_ = true;   // see ExecutionSetup
 
     std::unique_ptr<std::set<std::string, std::less<>>> texts_; // before the frames: they use them

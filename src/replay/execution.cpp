@@ -10,8 +10,8 @@ Execution::Execution(std::unique_ptr<Engine> engine) noexcept : engine_{std::mov
 
 Execution::~Execution() {
     if (!engine_->close()) {
-        // An operation in a global variable is the user's mistake, but no reason for it to touch
-        // freed memory: its engine stays, inert, as long as it does.
+        // An operation in a global variable is the user's mistake, but it must not touch freed
+        // memory: its engine stays, inert, as long as the operation does.
         static_cast<void>(engine_.release());
     }
 }

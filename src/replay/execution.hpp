@@ -15,7 +15,7 @@
 #include "replay/limits.hpp"
 #include "replay/turn_result.hpp"
 
-#include <durable/handler.hpp>
+#include <durable/detail/handler.hpp>
 #include <durable/history_event.hpp>
 #include <durable/provider.hpp>
 #include <durable/time.hpp>
@@ -40,7 +40,7 @@ struct ExecutionSetup {
     std::uint64_t incarnation = 0; // OrchestrationItem::incarnation; 0: unknown
     KvSnapshot kv;                 // what earlier executions left
     Limits limits;
-    bool kv_known = true; // false: a saved history does not tell what they left
+    bool kv_known = true; // false: what they left is unknown, as with a saved history
 };
 
 enum class ReplayMode : std::uint8_t {
@@ -76,7 +76,7 @@ class Execution final {
     [[nodiscard]] const std::shared_ptr<const OrchestrationHandler>& handler() const noexcept;
     [[nodiscard]] const NondeterminismReport* nondeterminism() const noexcept; // nullptr: none
 
-    // The first key that the code has read although nobody knows whether it had a value: see
+    // The first key that the code has read although its value is unknown: see
     // ExecutionSetup::kv_known. nullptr: none. For people: "'total'", or "all keys".
     [[nodiscard]] const std::string* unknown_kv_read() const noexcept;
 

@@ -26,7 +26,7 @@ Failure to_failure(const ErrorDetails& details) {
                     .activity = std::string{activity_of(details)}};
     const auto* const application = std::get_if<Application>(&details);
     if (application != nullptr && !application->activity.empty()) {
-        failure.message = application->message; // which activity it was, is said apart
+        failure.message = application->message; // the activity has a field of its own
     }
     return failure;
 }

@@ -15,8 +15,8 @@ namespace durable::replay {
 // failures of a kind of their own, which code may catch like any other.
 [[nodiscard]] Failure to_failure(const ErrorDetails& details);
 
-// What an exception that left an orchestration becomes: a thrown OperationFailed is the
-// orchestration's own failure, anything else is a panic with the exception's text.
+// The record of an exception that left an orchestration: a thrown OperationFailed is the
+// orchestration's own failure, any other exception is a panic with its text.
 [[nodiscard]] ErrorDetails to_details(const std::exception_ptr& thrown);
 [[nodiscard]] ErrorDetails to_details(const Failure& failure);
 

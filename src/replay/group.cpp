@@ -1,4 +1,4 @@
-#include <durable/group.hpp>
+#include <durable/detail/group.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,13 +13,13 @@ void GroupBase::consider(Source* operand) {
     if (!source.ready()) {
         ++pending_;
     } else if (decides(source) && (complete_ == nullptr || source.order < complete_->order)) {
-        complete_ = operand; // among those complete already, the earlier in history wins
+        complete_ = operand; // of several complete operands, the earliest in history wins
     }
 }
 
 bool GroupBase::decide_at_start() {
     if (complete_ != nullptr || (pending_ == 0 && mode_ != GroupMode::first)) {
-        // It is complete since the operand that completed it was.
+        // The group counts as complete from the moment of that operand.
         const bool keeps = RunQueue::current()->engine().keeps_message_order;
         decide(complete_, !keeps ? 0 : complete_ != nullptr ? complete_->order : latest_);
         return true;
@@ -51,8 +51,8 @@ void GroupBase::begin_take() {
     }
 }
 
-// Operands that are made in place are made from left to right inside of braces. The ones that were
-// named before may come in any order: that order is the program's own. A step without an id was
+// Inside of braces, operands that are made in place are made from left to right. Operands that were
+// made before may come in any order: that is the program's choice. A step without an id was
 // refused: the turn ends with the reason.
 void GroupBase::check_order(const Slot*& last, const Slot* next) noexcept {
     if (next == nullptr || next->moved || next->event_id == 0) {
@@ -87,8 +87,8 @@ bool GroupBase::decides(const Source& operand) const noexcept {
     return false;
 }
 
-// Losers go at once, not when the result is taken: the group may be an operand of another one that
-// goes on waiting. With them may go the owner of the decider, or of this group.
+// Losers are destroyed at once, not when the result is taken: the group may be an operand of
+// another one that goes on waiting. That may destroy the owner of the decider, or of this group.
 void GroupBase::decide(const Source* decider, std::uint64_t order) noexcept {
     const bool fails = decider != nullptr && decider->failed && !decider->failure_is_value;
     if (decider != nullptr) {

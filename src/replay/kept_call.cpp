@@ -1,4 +1,4 @@
-// Calls that a cancellation waits for, and calls that are undone. Undos and compensations.
+// Calls that a cancellation waits for, and calls that are undone: undos and compensations.
 
 #include "replay/kept_call.hpp"
 
@@ -86,7 +86,7 @@ Slot* Engine::schedule_kept(const StepRequest& request,
     asked.waits = options.on_cancel == CancelPolicy::wait ||
                   (options.on_cancel == CancelPolicy::automatic && undo != nullptr);
     asked.essential = asked.waits && !cancellation_waits();
-    // The engine's, not the call's: the attempts of an ordinary call have it, too.
+    // Owned by the engine, not by the call: attempts of an ordinary call point to it, too.
     call->unanswered = &rare().unanswered.emplace_back(false);
     asked.unanswered = call->unanswered;
     if (undo != nullptr) {
@@ -157,7 +157,7 @@ void Engine::drop_kept(KeptSlot& slot) noexcept {
     slot.call = nullptr;
     call.taken = call.taken || slot.taken;
     if (call.taken || turn_->closing) {
-        return; // where the code ends, all of its calls are looked at together
+        return; // at the end of the code, drop_all_calls() handles all of its calls
     }
     call.dropped = true;
     if (!call.waits) {
@@ -176,7 +176,7 @@ void Engine::give_up_calls() {
     }
 }
 
-// The code is over: of what it has not looked at, the effects are not wanted.
+// The code is over: calls whose result it has not taken are dropped, and undone.
 void Engine::drop_all_calls() {
     if (!rare_) {
         return;
@@ -195,8 +195,8 @@ void Engine::drop_all_calls() {
 
 // ---- Undoing
 
-// Of calls that the code gave up while it went on, oldest first. Where it fails, compensate() has
-// all of them.
+// For calls that the code gave up while it went on, oldest first. When the code fails, compensate()
+// undoes all of them.
 void Engine::begin_undos() {
     if (!rare_ || rare_->failure || spoiled() || cancellation_waits() ||
         (root_.exists() && root_.ready() && root_.failed())) {

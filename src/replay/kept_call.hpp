@@ -1,14 +1,14 @@
-// KeptCall: a call that the engine owns, so that it outlives the operation that the code has of it:
-// because a cancellation waits for its end, or because it must be undone after its end.
+// KeptCall: a call that the engine owns, so that it outlives the code's operation: because a
+// cancellation waits for its end, or because it must be undone after its end.
 
 #pragma once
 
 #include "replay/engine.hpp"
 #include "replay/slots.hpp"
 
+#include <durable/detail/step.hpp>
 #include <durable/operation.hpp>
 #include <durable/result.hpp>
-#include <durable/step.hpp>
 #include <durable/task.hpp>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct KeptCall : detail::Waiter {
     [[nodiscard]] bool observed() const noexcept {
         return taken || (slot != nullptr && slot->taken);
     }
-    // Asks it to stop, if it is under way: what becomes of it is not known.
+    // Asks it to stop, if it is under way. Its outcome is unknown then.
     void give_up();
 
     std::uint64_t id = 0; // the step of its first attempt
@@ -38,14 +38,14 @@ struct KeptCall : detail::Waiter {
 
     std::optional<Operation<std::string>> inner;
     KeptSlot* slot = nullptr; // nullptr: the operation is gone
-    bool taken = false;       // before it went
+    bool taken = false;       // the code took the result before the operation was gone
     bool dropped = false;     // the code gave it up
     bool ended = false;
-    bool* unanswered = nullptr; // an attempt was given up before it had answered; the engine's
+    bool* unanswered = nullptr; // an attempt was given up before its answer; owned by the engine
     Outcome<std::string> outcome;
 
     bool undo_begun = false;
-    std::optional<Task<void>> undo_task; // beside the code, of a call that was dropped
+    std::optional<Task<void>> undo_task; // undoes a dropped call while the code goes on
 
  private:
     static void inner_ended(Waiter& self, detail::Source& source) noexcept;

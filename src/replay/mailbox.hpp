@@ -1,14 +1,14 @@
-// Mailboxes: where messages from outside meet the waits for them. Under each name they stand in
-// line, first in first out: messages that nobody has received, or waits that nothing has answered,
-// never both. Events (wait_for) and queues (dequeue) of the same name do not mix.
+// Mailboxes: where messages from outside meet the waits for them. Each name has one line, first in
+// first out: of unread messages, or of unanswered waits, never of both. Events (wait_for) and
+// queues (dequeue) of the same name do not mix.
 //
-// Small, because most parked executions have nothing in it but one wait.
+// Small, because most parked executions have one wait in it and nothing else.
 
 #pragma once
 
 #include "replay/slots.hpp"
 
-#include <durable/step.hpp>
+#include <durable/detail/step.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,18 +29,18 @@ struct Message {
 
 class Mailboxes {
  public:
-    // What came of a delivery or subscription: the wait to answer and the message for it.
+    // The result of a delivery or subscription: the wait to answer and the message for it.
     struct Match {
         WaitSlot* wait = nullptr; // nullptr: the message, or the wait, stands in line
         Message message;
     };
 
-    // A message that was handed back returns to its place among the others.
+    // A message that a dropped wait hands back returns to its place among the others.
     [[nodiscard]] Match deliver(detail::StepKind kind, std::string_view name, Message message);
     [[nodiscard]] Match subscribe(WaitSlot& wait); // its event id is its place
     void unsubscribe(WaitSlot& wait) noexcept;
 
-    // Messages that nobody received, oldest first, with their names.
+    // Messages that the code has not received, oldest first, with their names.
     struct Unread {
         detail::StepKind kind = detail::StepKind::event;
         std::string name;

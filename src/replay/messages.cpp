@@ -1,4 +1,4 @@
-// Messages and recorded events to steps: what the world tells an execution.
+// Delivers messages and recorded events to the steps that wait for them.
 
 #include "replay/end_execution.hpp"
 #include "replay/engine.hpp"
@@ -102,11 +102,11 @@ void Engine::process(const WorkItem& item) {
             [&](const work::CancelInstance& each) { process_cancel(each); },
         },
         item);
-    settle();
+    come_to_rest();
 }
 
-// The answer to a step. Once a step has any answer, later ones are duplicates (T-12); a step that
-// was cancelled keeps the answer for the record, but a timer's is worth nothing.
+// The answer to a step. Once a step has an answer, later ones are duplicates (T-12). The answer to
+// a cancelled step is recorded without effect; that of a cancelled timer is ignored.
 void Engine::process_completion(std::uint64_t execution_id,
                                 std::uint64_t id,
                                 StepKind kind,
@@ -131,7 +131,7 @@ void Engine::process_completion(std::uint64_t execution_id,
         return;
     }
     if (entry->slot == nullptr && kind == StepKind::timer) {
-        // The table stays as it is: nothing is recorded, so a replay could not follow.
+        // The table stays as it is: without an event, a replay could not repeat a change.
         ignore("a timer that was cancelled");
         return;
     }
@@ -139,8 +139,8 @@ void Engine::process_completion(std::uint64_t execution_id,
 }
 
 // The answer of a child. Children outlive the deletion of their parent, so that an answer may be
-// for a former life of this id. Without incarnations (older writers) it may then meet a step of
-// another kind, or none: that says nothing about this code, and never parks it.
+// for an earlier incarnation of this id. Without incarnations (older writers) it may then meet a
+// step of another kind, or none: that is no fault of the code, and never parks it.
 void Engine::process_answer(std::optional<std::uint64_t> incarnation,
                             std::uint64_t execution_id,
                             std::uint64_t id,
@@ -187,15 +187,15 @@ void Engine::second_start(const work::StartOrchestration& item) {
     if (auto answer = answer_to_second_start(item, parent_.get())) {
         turn_->result.commit.orchestrator_items.push_back(*std::move(answer));
     }
-    if (!item.parent_instance) { // of a client or detached: nobody is told but the operator
+    if (!item.parent_instance) { // of a client or detached: only the operator hears of it
         remark(LogLevel::warn, ignored_start(item));
     }
     ignore("a start of an instance that has started");
 }
 
-// The execution is over. What was meant for the instance is the next execution's, behind what this
-// one left unread. (A cancellation is never left over: it goes before everything else in its batch,
-// and an execution that is cancelled does not continue.)
+// The execution is over. Messages for the instance go to the next execution, behind the unread ones
+// of this execution. (A cancellation is never left over: it goes before everything else in its
+// batch, and an execution that is cancelled does not continue.)
 void Engine::pass_on(const WorkItem& item) {
     const auto* const raised = std::get_if<work::ExternalRaised>(&item);
     const auto* const queued = std::get_if<work::QueueMessage>(&item);
@@ -210,8 +210,7 @@ void Engine::pass_on(const WorkItem& item) {
     }
 }
 
-// Into the message that begins the next execution: whatever else comes to the instance, and
-// whenever it came, is taken after it.
+// Adds it to the message that begins the next execution, which processes that message first.
 void Engine::carry(StepKind kind, std::string name, std::string data) {
     auto& next = *turn_->successor;
     if (kind == StepKind::event && !next.carry_forward_raised) {
@@ -237,7 +236,7 @@ void Engine::append_message(history::Kind kind, std::optional<std::uint64_t> sou
     apply(append(std::move(kind), source, {}));
 }
 
-// The effect of a message event, new or recorded. Runs no code: that is settle()'s.
+// The effect of a message event, new or recorded. Runs no code: come_to_rest() does.
 void Engine::apply(const HistoryEvent& event) {
     std::visit(Match{
                    [&](const history::OrchestrationStarted& each) { apply_start(event, each); },
@@ -290,8 +289,8 @@ void Engine::apply_start(const HistoryEvent& event, const history::Orchestration
     begin_code(started.input);
 }
 
-// Oldest first. Where their order is not recorded (all of one kind, or carried by an older engine)
-// messages of queues come before events.
+// Oldest first. Without a recorded order (all of one kind, or carried by an older engine), messages
+// of queues come before events.
 void Engine::arrive_carried(const history::OrchestrationStarted& started) {
     const std::vector<CarriedMessage> none;
     const auto& queued = started.carry_forward_events ? *started.carry_forward_events : none;

@@ -15,7 +15,7 @@ std::string at(const std::string& location) {
     return location.empty() ? std::string{} : ", made at " + location;
 }
 
-// Nobody differs: the history, a message or the code is impossible by itself.
+// There are no two sides that differ: the history, a message or the code is impossible by itself.
 bool is_one_sided(NondeterminismKind kind) {
     return kind == NondeterminismKind::corrupt || kind == NondeterminismKind::unmatched ||
            kind == NondeterminismKind::stuck || kind == NondeterminismKind::order;

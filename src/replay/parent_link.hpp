@@ -1,5 +1,6 @@
-// Who a message is meant for. An id does not say it: it may be taken by a stranger, and it may be
-// used again after a deletion. The call that a child answers, and incarnations, do.
+// Which instance a message is meant for. Its id is not enough: another parent may have started an
+// instance of that id, or the id was used again after a deletion. The parent's call and the
+// incarnation tell them apart.
 
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace durable::replay {
 
-// The call that an instance was started by and answers to.
+// The parent's call that started an instance, and that the instance answers.
 struct ParentLink {
     std::string instance;
     std::uint64_t id = 0; // of the step
@@ -30,7 +31,7 @@ struct ParentLink {
     return a == 0 || b == 0 || a == b;
 }
 
-// As messages carry it.
+// In the form that messages carry: nullopt for unknown.
 [[nodiscard]] constexpr std::optional<std::uint64_t>
 known_life(std::uint64_t incarnation) noexcept {
     return incarnation == 0 ? std::nullopt : std::optional{incarnation};
@@ -38,14 +39,16 @@ known_life(std::uint64_t incarnation) noexcept {
 
 [[nodiscard]] bool same_call(const ParentLink& a, const ParentLink& b) noexcept;
 
-// Whether a cancellation concerns the instance with this link (nullptr: nobody's child) and
-// incarnation: a client's unless it names another incarnation, a parent's if it is the own one.
+// Whether a cancellation concerns the instance with this link (nullptr: it has no parent) and
+// incarnation: a client's does unless it names another incarnation, a parent's if its call is the
+// one of the link.
 [[nodiscard]] bool concerns(const work::CancelInstance& cancel,
                             const ParentLink* link,
                             std::uint64_t incarnation) noexcept;
 
-// Writes the sender's incarnation to what only its own life may be answered for: activities,
-// children's starts and cancellations. No decision: replay does not compare it. 0: leaves them.
+// Writes the sender's incarnation into activities, children's starts and cancellations, so that
+// only this incarnation gets their answers. No decision: replay does not compare it. 0: writes
+// nothing.
 void stamp(TurnCommit& commit, const std::string& instance, std::uint64_t incarnation);
 
 } // namespace durable::replay

@@ -35,7 +35,7 @@ history::Kind cancellation(StepKind kind, std::string reason) {
     return history::ActivityCancelRequested{std::move(reason)};
 }
 
-// What the child reads as the reason.
+// The reason that the child gets.
 std::string reason_for_child(std::string_view drop_reason) {
     if (drop_reason == "dropped_future") {
         return "parent dropped sub-orchestration future";
@@ -103,11 +103,11 @@ Engine::compare(const Decision& made, const std::source_location& where, std::st
     return {};
 }
 
-// Code that fails first gives up on its steps, and undoes what it did: whoever reads of a step that
-// was cancelled wants to know why.
+// Code that fails cancels its steps and undoes its calls. A report about such a cancellation or
+// undo also names the failure before it.
 std::string Engine::failed_before(const Decision& made) {
     if (std::holds_alternative<history::OrchestrationFailed>(made.kind)) {
-        return {}; // it tells by itself
+        return {}; // names the failure itself
     }
     if (turn_->failure) {
         return describe(*turn_->failure);
@@ -115,9 +115,9 @@ std::string Engine::failed_before(const Decision& made) {
     if (rare_ && rare_->failure) {
         return describe(*rare_->failure);
     }
-    if (root_.exists() && root_.ready()) { // it has thrown, and what it held has gone
+    if (root_.exists() && root_.ready()) { // the code threw, and its frame has dropped its steps
         try {
-            static_cast<void>(root_.take()); // the turn is lost: nobody else will ask
+            static_cast<void>(root_.take()); // the turn is lost: the result has no other reader
         } catch (...) {
             return describe(details_of(std::current_exception()));
         }
@@ -159,7 +159,7 @@ void Engine::record_dropped() {
             record_drop(each);
         }
     }
-    // A message that was given to a dropped wait, but not looked at, goes back to where it was.
+    // A message that answered a dropped wait, but was not read, goes back to its place.
     if (keeps_message_order) {
         std::ranges::sort(dropped, {}, &Dropped::sequence);
     }
@@ -211,8 +211,8 @@ void Engine::record_drop(const Dropped& dropped) {
     }
 }
 
-// Markers of patches stand for themselves: each makes patched() answer true. Code that no longer
-// asks has outlived the patch.
+// A patch marker makes patched() answer true. Replay skips markers that the code no longer asks
+// for: the patch has become the code.
 void Engine::skip_recorded_patches() {
     auto& turn = *turn_;
     while (turn.next < turn.recorded.size()) {
@@ -227,7 +227,7 @@ void Engine::skip_recorded_patches() {
     }
 }
 
-// The first finding counts: what follows is its consequence.
+// Only the first report is kept: later ones are its consequences.
 void Engine::report(NondeterminismReport report) {
     if (report_) {
         return;
@@ -264,7 +264,7 @@ void Engine::report_unmatched(std::string what) {
     report({.kind = NondeterminismKind::unmatched, .difference = std::move(what)});
 }
 
-// The engine's own verdict: what the code asked for cannot be stored.
+// The engine ends the execution as failed: what the code asked for cannot be stored.
 void Engine::give_up(std::string sentence) {
     if (!turn_->verdict) {
         turn_->verdict = details::Application{
@@ -273,7 +273,6 @@ void Engine::give_up(std::string sentence) {
     }
 }
 
-// A difference to the history, if this is one, shows when the end is compared.
 std::string_view Engine::keep(std::string_view text) {
     if (!texts_) {
         texts_ = std::make_unique<std::set<std::string, std::less<>>>();
@@ -282,10 +281,11 @@ std::string_view Engine::keep(std::string_view text) {
     return found != texts_->end() ? *found : *texts_->emplace(text).first;
 }
 
+// Not compared with history here: a difference shows when the end is compared.
 void Engine::refuse(std::string sentence) {
     record_dropped();
     if (!spoiled()) {
-        give_up(printable(sentence)); // the user's words may be in it
+        give_up(printable(sentence)); // it may contain text of the user
     }
 }
 

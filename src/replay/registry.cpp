@@ -153,7 +153,7 @@ std::vector<std::string> Registry::problems() const {
     for (const auto& [name, versions] : orchestrations_) {
         if (versions.pinned && !versions.by_version.contains(*versions.pinned)) {
             problems.push_back("orchestration " + in_quotes(name) + " is pinned to version " +
-                               versions.pinned->text() + ", which nobody has bound");
+                               versions.pinned->text() + ", which is not bound");
         }
     }
     return problems;

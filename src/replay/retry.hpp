@@ -49,7 +49,7 @@ class RetryPlan {
     std::string session;
     RetryPolicy retry;
     Duration timeout;
-    bool waits; // these as in StepRequest, as the first attempt recorded them
+    bool waits; // from here on as in StepRequest, as the first attempt recorded them
     bool essential;
     bool* unanswered;
     std::string undo;

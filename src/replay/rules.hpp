@@ -7,9 +7,9 @@
 
 namespace durable::replay {
 
-// From 1 on, what is complete when the code asks for it counts from the message that completed it:
-// a wait that finds its message in the mailbox, and a group that is complete when it starts.
-// Before, both counted from the moment of asking.
+// From 1 on, a wait that finds its message in the mailbox, and a group that is complete when it
+// starts, count as complete from the message that completed them. Before, both counted from the
+// moment when the code awaited them.
 inline constexpr std::uint64_t message_order_rule = 1;
 
 inline constexpr std::uint64_t current_rules = 1;

@@ -2,8 +2,8 @@
 
 #pragma once
 
+#include <durable/detail/step.hpp>
 #include <durable/result.hpp>
-#include <durable/step.hpp>
 #include <durable/task.hpp>
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace durable::replay {
 
-// A wait for a message from outside. Remembers what a message needs to be handed back.
+// A wait for a message from outside. Keeps the name and the sequence of its message, so that the
+// message can go back to the mailbox.
 struct WaitSlot : detail::Slot {
     WaitSlot(detail::Engine& owner,
              detail::StepKind step,
@@ -35,14 +36,14 @@ struct RetrySlot : detail::Slot, detail::Waiter {
           Waiter{&finished},
           loop{std::move(attempts)} {
         event_id = first_step;
-        loop.start(); // may throw: nobody waits yet
+        loop.start(); // may throw: this does not wait for it yet
         loop.source()->set_waiter(this);
     }
     RetrySlot(const RetrySlot&) = delete;
     RetrySlot& operator=(const RetrySlot&) = delete;
     ~RetrySlot() {
         if (Waiter::source != nullptr) {
-            Waiter::source->set_waiter(nullptr); // nobody waits in vain: both go
+            Waiter::source->set_waiter(nullptr); // waiter and loop are both destroyed
         }
     }
 
@@ -67,7 +68,7 @@ struct KeptSlot : detail::Slot {
     KeptCall* call; // nullptr: gone
 };
 
-// Destroys a slot as what it is.
+// Destroys a slot as the type that its kind says.
 void destroy(detail::Slot* slot) noexcept;
 
 } // namespace durable::replay

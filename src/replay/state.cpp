@@ -1,4 +1,4 @@
-// Custom status, KV, patches, time, identity: what the code reads and writes besides its steps.
+// Custom status, KV, patches, time and identity: what the code reads and writes besides its steps.
 
 #include "replay/engine.hpp"
 #include "replay/text.hpp"
@@ -104,7 +104,7 @@ void Engine::kv_set(std::string_view key,
 void Engine::kv_clear(std::string_view key, std::source_location where) {
     auto refusal = kv_key_refusal(key);
     if (!refusal.empty() && kv_find(key) != nullptr) {
-        refusal.clear(); // one that is there may go
+        refusal.clear(); // an existing key may be cleared, whatever its text
     }
     const auto decided =
         decide(history::KeyValueCleared{.key = std::string{key}}, where, std::move(refusal));

@@ -1,5 +1,5 @@
-#include <durable/option_text.hpp>
-#include <durable/step.hpp>
+#include <durable/detail/option_text.hpp>
+#include <durable/detail/step.hpp>
 #include <durable/task.hpp>
 
 #include <cstddef>
@@ -16,11 +16,11 @@ namespace durable::detail {
 
 namespace {
 
-// One turn runs on a thread at a time; whatever coroutine code runs there belongs to it.
+// A thread runs one turn at a time: every coroutine that runs on it belongs to that turn.
 thread_local RunQueue* current_queue = nullptr;
 thread_local const Source* running = nullptr; // the coroutine that runs right now
 
-// Frames that are being destroyed inside each other, and those that must wait for it.
+// Frames that are being destroyed inside each other, and those whose destruction must wait.
 struct Demolition {
     std::uint32_t depth = 0;
     Source* later = nullptr; // a list, by Waiter::source
@@ -37,7 +37,8 @@ std::string_view keep_text(std::string_view text) {
     if (current_queue != nullptr) {
         return current_queue->engine().keep(text);
     }
-    // Options made beforehand, for all orchestrations: few, and nobody knows how long they live.
+    // Texts of options that were made outside of orchestrations: few, and kept for ever, because
+    // the lifetime of those options is unknown.
     static std::mutex mutex;
     static auto& kept = *new std::set<std::string, std::less<>>; // NOLINT: also after main()
     const std::scoped_lock lock{mutex};
@@ -50,7 +51,7 @@ RunQueue::RunQueue(Engine& engine) noexcept
 RunQueue::~RunQueue() {
     for (auto* const left : ready_) {
         if (left != nullptr) {
-            left->queued_ = false; // it may outlive us, hidden somewhere
+            left->queued_ = false; // it may outlive this queue, outside of any frame
         }
     }
     current_queue = outer_;
@@ -93,7 +94,7 @@ void RunQueue::drain() {
 
 void destroy_nested(PromiseBase& coroutine) noexcept {
     if (demolition.depth == deepest_demolition) {
-        // It waits for nobody any more: the place of what it waits for is free.
+        // It waits for no source any more, so that pointer can link the list.
         coroutine.Waiter::source = std::exchange(demolition.later, &coroutine);
         return;
     }

@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include <durable/step.hpp>
+#include <durable/detail/step.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -22,7 +22,7 @@ using detail::Slot;
 using detail::StepKind;
 using detail::StepRequest;
 
-// How the reference names it on the wire.
+// The name that duroxide uses on the wire.
 constexpr std::string_view kv_read_activity = "__duroxide_syscall:get_kv_value";
 
 constexpr std::string_view child_prefix = "sub::";
@@ -33,7 +33,7 @@ std::optional<std::string> unless_empty(std::string_view text) {
     return text.empty() ? std::nullopt : std::optional{std::string{text}};
 }
 
-// What a retry tells its worker. A first attempt has nothing to tell.
+// A number that only retries send to their worker; nothing for a first attempt.
 template <class Number>
 std::optional<Number> unless_first(const StepRequest& request, Number number) {
     return request.call_id == 0 ? std::nullopt : std::optional{number};
@@ -210,7 +210,7 @@ Engine::Decided Engine::decide_step(const StepRequest& request, Slot& slot) {
             const auto& recorded =
                 std::get<history::SubOrchestrationScheduled>(decided.recorded->kind);
             id = recorded.instance;
-            if (recorded.when_dropped == abandon_child) { // it was promised to go on
+            if (recorded.when_dropped == abandon_child) { // recorded as one that goes on
                 slot.child_policy = ChildPolicy::abandon;
             }
         }
@@ -225,8 +225,8 @@ Engine::Decided Engine::decide_step(const StepRequest& request, Slot& slot) {
     return {};
 }
 
-// What was recorded counts: options may change while instances run. An undo that the code no longer
-// has cannot be run.
+// The recorded options count: the code's may change while instances run. An undo that the code no
+// longer has cannot be run.
 void Engine::take_policy(const StepRequest& request, const Decided& decided, Slot& slot) {
     slot.waits = request.waits;
     slot.undone = !request.undo.empty();
@@ -240,7 +240,7 @@ void Engine::take_policy(const StepRequest& request, const Decided& decided, Slo
     }
 }
 
-// A new step becomes work for somebody.
+// Sends a new step as work: to a worker, a child, the timer queue or the KV reader.
 void Engine::dispatch(const StepRequest& request, const Slot& slot) {
     auto& result = turn_->result;
     if (request.reads_kv) {
@@ -337,8 +337,8 @@ Slot* Engine::continue_as_new(const StepRequest& request) {
     return slot.release();
 }
 
-// Code that goes on as if it had continued would be lost without a trace. An exception that takes
-// the request along says more itself.
+// A dropped continue_as_new fails the execution: otherwise the code would go on, and the request
+// would be lost without a trace. An exception that drops the request is reported itself.
 void Engine::drop_continuation(const Slot& slot) {
     if (!rare_ || !rare_->continuation || rare_->continuation->slot != &slot) {
         return;
@@ -350,7 +350,7 @@ void Engine::drop_continuation(const Slot& slot) {
     }
 }
 
-// Now rather than at the end, when it is needed.
+// Checked when it is registered, not at the end when it runs.
 bool Engine::refuses_compensation(const StepRequest& request, const CallOptions& options) {
     auto refusal = refusal_of(request);
     if (refusal.empty()) {
@@ -460,7 +460,7 @@ Slot* read_kv_of(Engine& engine,
                  std::string_view instance,
                  std::string_view key,
                  std::source_location where) {
-    // What is not UTF-8 is refused with the step, and has no input before.
+    // Text that is not UTF-8 gets no input here; schedule() refuses the step.
     const bool storable = replay::is_utf8(instance) && replay::is_utf8(key);
     const auto input = storable ? replay::kv_read_input(instance, key) : std::string{};
     return engine.schedule({.kind = StepKind::activity,

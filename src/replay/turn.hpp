@@ -4,9 +4,9 @@
 
 #include "replay/turn_result.hpp"
 
+#include <durable/detail/step.hpp>
 #include <durable/error_details.hpp>
 #include <durable/history_event.hpp>
-#include <durable/step.hpp>
 #include <durable/work_item.hpp>
 
 #include <cstddef>
@@ -20,18 +20,18 @@
 
 namespace durable::replay {
 
-// A step that was dropped. Recorded when the code does the next thing or comes to rest, sorted by
-// id together with its neighbours: in which order a container destroys its elements is not ours to
-// say, and history must not depend on it.
+// A step that was dropped. Recorded at the next decision or when the code comes to rest, sorted by
+// id: the order in which a container destroys its elements is up to the container, and history must
+// not depend on it.
 struct Dropped {
     std::uint64_t id = 0;
     detail::StepKind kind = detail::StepKind::never;
     std::source_location where;
     bool held = false;          // it was never begun
     std::string child;          // of a child: its instance
-    bool abandoned = false;     // of a child: it goes on
+    bool abandoned = false;     // of a child: it goes on without its parent
     std::string name;           // of a wait: what for
-    bool has_message = false;   // of a wait: it was answered, but nobody looked
+    bool has_message = false;   // of a wait: it was answered, but the code did not read it
     std::uint64_t sequence = 0; // of that message
     std::string data;
 };
@@ -50,10 +50,10 @@ struct Turn {
     TurnResult result;
     std::vector<Dropped> dropped;
     std::string_view drop_reason = "dropped_future";
-    bool closing = false;                         // the frames go: only destructors run
-    std::optional<work::ContinueAsNew> successor; // it has continued: what begins the next one
-    std::optional<ErrorDetails> failure;          // the code has failed: what replay says of it
-    std::optional<ErrorDetails> verdict;          // the engine's own: a limit was broken
+    bool closing = false;                         // the frames are destroyed: destructors run
+    std::optional<work::ContinueAsNew> successor; // the message that begins the next execution
+    std::optional<ErrorDetails> failure;          // why the code failed, for reports
+    std::optional<ErrorDetails> verdict;          // why the engine fails it: a broken limit
 };
 
 } // namespace durable::replay

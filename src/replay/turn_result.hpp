@@ -20,7 +20,7 @@ enum class TurnStatus : std::uint8_t {
     running,          // waits for its next message
     completed,        // `output` is its result
     failed,           // `details` says why
-    cancelled,        // failed because somebody asked; `details` has the reason
+    cancelled,        // failed because of a CancelInstance; `details` has the reason
     continued_as_new, // `output` is the input of the next execution
     nondeterministic, // nothing to commit: drop the execution, see `nondeterminism`
 };
@@ -33,9 +33,9 @@ struct LogLine {
     std::string location; // "order.cpp:42"
 };
 
-// ctx.kv_of(instance, key): a read of another instance's KV. Whoever commits the turn reads the
-// value and adds work::ActivityCompleted{id, result = kv_read_result(value)} to the commit's
-// orchestrator items, so that no worker is needed (T-08).
+// ctx.kv_of(instance, key): a read of another instance's KV. The dispatcher that commits the turn
+// reads the value and adds work::ActivityCompleted{id, result = kv_read_result(value)} to the
+// commit's orchestrator items, so that no worker is needed (T-08).
 struct KvRead {
     std::uint64_t id = 0; // event id of its ActivityScheduled
     std::string instance;

@@ -27,7 +27,7 @@ Where where_of(const WorkLease& lease) {
     return {.instance = lease.item.instance, .execution_id = lease.item.execution_id};
 }
 
-// Under which the node remembers what went wrong with this activity.
+// The key under which Diagnostics keeps the last error of this activity.
 std::string diagnosis_key(const work::ActivityExecute& item) {
     return item.instance + '/' + std::to_string(item.execution_id) + '/' + std::to_string(item.id);
 }
@@ -50,7 +50,7 @@ WorkItem failed(const work::ActivityExecute& item, ErrorDetails details) {
                                 .details = std::move(details)};
 }
 
-// Whatever bytes the text has, the kind must arrive.
+// Makes the text printable: the failure must be stored whatever bytes its message has.
 ErrorDetails as_details(const Failure& failure, const work::ActivityExecute& item) {
     details::Application application{.kind = details::ApplicationKind::activity_failed,
                                      .message = utf8::printable(failure.message),
@@ -67,7 +67,7 @@ Failure plain_failure(std::string message) {
     return {.kind = std::string{failure_kind::activity_failed}, .message = std::move(message)};
 }
 
-// Retries of the call before this one, and how often this one was handed out.
+// Earlier attempts of the call, plus how often this attempt was fetched.
 std::uint32_t attempt_of(const WorkLease& lease) {
     const auto retries = std::max(lease.item.call_attempt.value_or(1), 1U) - 1;
     const auto most = std::numeric_limits<std::uint32_t>::max();
@@ -133,7 +133,7 @@ StepResult ActivityDispatcher::fetch(Duration poll,
          .code = node_.activity_code,
          .one_suspect = true});
     if (!fetched) {
-        if (node_.activity_fetches.tells(fetched.error().message, node_.clock->steady())) {
+        if (node_.activity_fetches.due(fetched.error().message, node_.clock->steady())) {
             node_.observer.log(LogLevel::warn,
                                {},
                                "cannot fetch activities",
@@ -142,11 +142,11 @@ StepResult ActivityDispatcher::fetch(Duration poll,
         return backoff_.failed(fetched.error());
     }
     backoff_.succeeded();
-    node_.activity_fetches.settle();
+    node_.activity_fetches.reset();
     lease = *std::move(fetched);
     if (lease && stop.stop_requested()) {
-        // By a fetch that was under way. Nothing is begun any more, least of all what the shutdown
-        // has just made somebody give back.
+        // The fetch was under way when the shutdown began. No activity begins any more: this one
+        // may be one that the shutdown has just made another thread give back.
         give_back(*lease, std::nullopt, true);
         lease.reset();
     }
@@ -154,23 +154,24 @@ StepResult ActivityDispatcher::fetch(Duration poll,
 }
 
 Ran ActivityDispatcher::run(WorkLease lease) {
+    // P7: attempts are counted before the work runs, so those that killed their process count too.
     if (lease.attempt_count > node_.options.max_attempts) {
         poison(lease);
-        return Ran::settled;
+        return Ran::finished;
     }
     const auto* handler = node_.registry.find_activity(lease.item.name);
     if (handler == nullptr) {
         leave_unregistered(lease);
-        return Ran::settled;
+        return Ran::finished;
     }
     const auto& session = lease.item.session_id;
     if (!session) {
         return run_in_session(lease, *handler);
     }
     if (!node_.sessions.enter(*session)) {
-        // Another thread took the last place between our question and the answer.
+        // Another thread entered the last session slot between may_claim() and this fetch.
         give_back(lease, capacity_delay, true);
-        return Ran::settled;
+        return Ran::finished;
     }
     const auto ran = run_in_session(lease, *handler);
     node_.sessions.leave(*session);
@@ -179,11 +180,11 @@ Ran ActivityDispatcher::run(WorkLease lease) {
 
 std::optional<Ran> ActivityDispatcher::run_short() {
     std::optional<WorkLease> lease;
-    static_cast<void>(fetch(Duration::zero(), {}, lease)); // an error will meet the next fetch, too
+    static_cast<void>(fetch(Duration::zero(), {}, lease)); // an error is left to the next fetch
     if (!lease) {
         return std::nullopt;
     }
-    // One that has to wait for the last attempt of its call does so on a thread for activities.
+    // An activity that must wait for the last attempt of its call waits on an activity thread.
     const bool waits =
         node_.options.attempts_wait_for_each_other && node_.activities.runs(call_of(lease->item));
     if (node_.registry.is_short(lease->item.name) && !waits) {
@@ -196,7 +197,7 @@ std::optional<Ran> ActivityDispatcher::run_short() {
 Ran ActivityDispatcher::run_in_session(const WorkLease& lease, const ActivityHandler& handler) {
     Call call{.lease = lease};
     if (lease.attempt_count > suspect_after) {
-        tell_of_suspect(node_, where_of(lease), "activity", lease.item.name, lease.attempt_count);
+        log_suspect(node_, where_of(lease), "activity", lease.item.name, lease.attempt_count);
     }
     const auto ticket = node_.activities.begin({.id = {.instance = lease.item.instance,
                                                        .execution_id = lease.item.execution_id,
@@ -216,7 +217,7 @@ Ran ActivityDispatcher::run_in_session(const WorkLease& lease, const ActivityHan
             : Outcome<std::string>{std::unexpected{plain_failure("asked to stop before it began")}};
     call.seconds = watch.seconds();
     call.ended = node_.activities.end(ticket);
-    // Renewed until the result is stored: storing may take several attempts.
+    // The lease is renewed until the result is stored: that may take several tries.
     const auto ran = conclude(call, std::move(outcome));
     slot_.release();
     return ran;
@@ -261,15 +262,15 @@ Ran ActivityDispatcher::conclude(const Call& call, Outcome<std::string> outcome)
                            where_of(call.lease),
                            "an activity that was given up has returned; its result is ignored",
                            {{.name = "activity", .value = item.name}});
-        // Counted when it was given up.
+        // The metrics counted it when it was given up.
         return call.ended.reason == StopReason::shutdown ? Ran::late : Ran::zombie;
     }
     if (call.ended.reason == StopReason::cancelled) {
-        // Mostly the row is gone or another worker's, and nothing is wrong (T-25). If it is not, it
-        // is wanted: it need not wait until the lease runs out.
+        // Mostly the row is gone or leased by another worker, and giving back does nothing (T-25).
+        // Otherwise the activity is still wanted: another worker need not wait for the lease.
         give_back(call.lease, std::nullopt, false);
         measure(call, "cancelled");
-        return Ran::settled;
+        return Ran::finished;
     }
     if (call.ended.reason == StopReason::shutdown && !outcome) {
         give_back(call.lease, std::nullopt, true);
@@ -288,23 +289,23 @@ Ran ActivityDispatcher::conclude(const Call& call, Outcome<std::string> outcome)
                                       : failed(item, as_details(outcome.error(), item));
     auto stored = store(call.lease.lock_token, completion);
     if (!stored && stored.error().code == ErrorCode::invalid_argument) {
-        // For example text that is not UTF-8: the orchestration must hear of it.
+        // For example text that is not UTF-8: the orchestration gets a failure instead.
         const auto why = "the result cannot be stored: " + stored.error().message;
         stored = store(call.lease.lock_token, failed(item, as_details(plain_failure(why), item)));
     }
     if (stored) {
         measure(call, succeeded ? "success" : "app_error");
-        return Ran::settled;
+        return Ran::finished;
     }
     if (stored.error().code == ErrorCode::lock_lost) {
         measure(call, "cancelled");
-        return Ran::settled;
+        return Ran::finished;
     }
     node_.diagnostics.remember(diagnosis_key(item), stored.error().text());
     node_.observer.count(Metric::activity_infrastructure_errors, {item.name});
     measure(call, "infra_error");
     give_back(call.lease, failed_ack_delay, false);
-    return Ran::settled;
+    return Ran::finished;
 }
 
 Result<> ActivityDispatcher::store(const std::string& lock_token, const WorkItem& completion) {
@@ -314,8 +315,8 @@ Result<> ActivityDispatcher::store(const std::string& lock_token, const WorkItem
         if (stored || !stored.error().retryable()) {
             return stored;
         }
-        // The work is done and must not be done again: keep trying while the lease lasts. When it
-        // does not, the store will say so.
+        // The activity has run and should not run again: retry while the lease lasts. P3: once it
+        // has expired, the store answers lock_lost.
         node_.observer.log(LogLevel::warn,
                            {.instance = target_instance(completion)},
                            "result not stored, will try again",
@@ -339,7 +340,7 @@ void ActivityDispatcher::poison(const WorkLease& lease) {
         .activity_id = item.id,
         .message = encode(WorkItem{item}).value_or(item.name),
         .cause = utf8::printable(node_.diagnostics.take(diagnosis_key(item))),
-        .permanent = true, // a retry would kill as many processes again
+        .permanent = true, // a retry could kill as many processes again
     };
     node_.observer.log(LogLevel::error, where_of(lease), display_text(details));
     node_.observer.count(Metric::activity_poison);
@@ -351,7 +352,8 @@ void ActivityDispatcher::poison(const WorkLease& lease) {
     }
 }
 
-// By a store that hands out what was not asked for. Not counted: missing code is no poison.
+// P14 rules this out: only a store that breaks it hands out such an activity. The attempt is not
+// counted: missing code is no poison.
 void ActivityDispatcher::leave_unregistered(const WorkLease& lease) {
     node_.observer.count(Metric::activity_configuration_errors, {lease.item.name});
     node_.observer.log(LogLevel::warn,
@@ -366,7 +368,7 @@ void ActivityDispatcher::give_back(const WorkLease& lease,
                                    bool ignore_attempt) {
     const auto given = node_.provider->abandon_work_item(lease.lock_token, delay, ignore_attempt);
     if (!given && given.error().code != ErrorCode::lock_lost) {
-        // Its lease will run out instead.
+        // Another worker gets it when the lease expires.
         node_.observer.log(LogLevel::warn,
                            where_of(lease),
                            "cannot give an activity back",

@@ -1,7 +1,7 @@
-// Takes activities from the worker queue, runs them and stores what they returned.
+// ActivityDispatcher: fetches activities from the worker queue, runs them and stores their results.
 //
 // step() does one of them from fetch to acknowledgement on the calling thread. A dispatcher belongs
-// to one thread; any number of them share a Node.
+// to one thread, of the ThreadRunner or of a test; any number of them share a Node.
 
 #pragma once
 
@@ -31,14 +31,14 @@ class ActivityDispatcher {
     // Waits up to `poll` for an activity, `stop` ends the wait, and runs it.
     StepResult step(Duration poll, const std::stop_token& stop);
 
-    // The two halves of step(), for whoever must know that the thread is about to be busy. The
-    // result of fetch() is idle or failed when there is no lease.
+    // The two halves of step(), for the ThreadRunner, which counts the thread as busy in between.
+    // Without a lease, the result of fetch() is idle or failed.
     [[nodiscard]] StepResult
     fetch(Duration poll, const std::stop_token& stop, std::optional<WorkLease>& lease);
     Ran run(WorkLease lease);
 
-    // Runs the oldest activity here and now if it is declared short, else leaves it for others. For
-    // the thread that has just committed one. Nothing: none has run.
+    // Runs the oldest activity on the calling thread if it is declared short, else leaves it to the
+    // activity threads. For an engine thread that has just committed one. Nothing: none has run.
     [[nodiscard]] std::optional<Ran> run_short();
 
  private:
@@ -51,7 +51,8 @@ class ActivityDispatcher {
     void leave_unregistered(const WorkLease& lease);
     void give_back(const WorkLease& lease, std::optional<Duration> delay, bool ignore_attempt);
 
-    // True: stored. lock_lost: nobody wants it any more. Other errors are past mending.
+    // lock_lost (P3): cancelled, or another worker has the activity. Other errors are permanent:
+    // retryable ones were retried.
     [[nodiscard]] Result<> store(const std::string& lock_token, const WorkItem& completion);
     void measure(const Call& call, std::string_view outcome) const;
 

@@ -1,5 +1,7 @@
-// Agenda: when the housekeeping thread must look again. Cheap to ask for on every turn: a thread is
-// woken only when its sleep would end too late, and never more than once for the same hour.
+// Agenda: when the housekeeping thread wakes up next.
+//
+// Dispatchers call at_latest() from any thread, on every turn: it is one atomic load unless the
+// housekeeping thread, the only caller of sleep_until(), would wake up too late.
 
 #pragma once
 
@@ -16,7 +18,7 @@ class Agenda {
  public:
     explicit Agenda(Clock& clock) : clock_{clock}, wake_up_{mutex_, clock} {}
 
-    // Somebody must look at `when`, at the latest.
+    // The housekeeping thread wakes up at `when`, or earlier.
     void at_latest(SteadyInstant when) {
         if (when >= wake_at_.load(std::memory_order_acquire)) {
             return;
@@ -28,7 +30,7 @@ class Agenda {
         }
     }
 
-    // Sleeps until the earliest hour that was asked for, `when` included.
+    // Sleeps until the earliest moment that was asked for, `when` included.
     void sleep_until(SteadyInstant when, const std::stop_token& stop) {
         const std::stop_callback on_stop{stop, [this] { wake_up_.wake_all(); }};
         const MutexLock lock{mutex_};
@@ -43,7 +45,7 @@ class Agenda {
             }
             wake_up_.wait(lock, wake_at - now);
         }
-        // What is asked for from here on belongs to the next sleep.
+        // Calls of at_latest() from here on belong to the next sleep.
         wake_at_.store(SteadyInstant::max(), std::memory_order_release);
     }
 

@@ -1,5 +1,5 @@
-// The last thing that went wrong with an instance, so that a failure after many attempts can say
-// why. Bounded; forgetting one only costs words.
+// The last error of an instance or activity, so that a failure after many attempts can say why.
+// Dispatchers write and read it, from any thread. Bounded: a forgotten one is missing in a message.
 
 #pragma once
 

@@ -1,5 +1,7 @@
 #include "runtime/frame_cache.hpp"
 
+#include "base/check.hpp"
+
 #include <algorithm>
 #include <iterator>
 
@@ -9,7 +11,7 @@ using observability::Metric;
 
 namespace {
 
-// What an entry costs beside the execution: list node and bucket.
+// The size of an entry without its execution: list node and bucket.
 constexpr std::size_t entry_overhead = 192;
 
 } // namespace
@@ -94,6 +96,7 @@ void FrameCache::put(Frame frame) {
         order_.back().place = std::prev(order_.end());
         index_.insert(order_.back());
         bytes_ += bytes;
+        DURABLE_CHECK(index_.size() == order_.size(), "each frame is in the list and in the index");
         shrink(victims);
     }
     destroy(superseded, "superseded");
@@ -102,8 +105,10 @@ void FrameCache::put(Frame frame) {
 
 void FrameCache::unlink(Order::iterator entry, Victims& victims) {
     index_.erase(*entry);
+    DURABLE_CHECK(bytes_ >= entry->bytes, "the cache counts its bytes");
     bytes_ -= entry->bytes;
     victims.splice(victims.end(), order_, entry);
+    DURABLE_CHECK(index_.size() == order_.size(), "each frame is in the list and in the index");
 }
 
 void FrameCache::shrink(Victims& victims) {
@@ -155,7 +160,7 @@ FrameCache::Size FrameCache::size() const {
     return {.frames = order_.size(), .bytes = bytes_};
 }
 
-// Runs destructors of user code: never under the lock.
+// Runs destructors of user code: the caller does not hold the lock.
 void FrameCache::destroy(Victims& victims, std::string_view reason) const {
     if (!victims.empty()) {
         observer_.record(

@@ -1,8 +1,9 @@
 // Suspended orchestrations in memory, so that a turn costs its new events and not its history.
 //
-// A frame is out of the cache while a turn runs on it, and comes back only after the commit: what
-// is in here never is ahead of the store. It may lag behind: another process may have run turns
-// since, and the provider then sends what is missing. Losing a frame is always right, only slower.
+// A dispatcher takes a frame out while a turn runs on it, and puts it back only after the commit: a
+// cached frame is never ahead of the store. It may lag behind when another process has run turns
+// since: the provider then sends the missing events, and P8 (append only) keeps the older ones
+// valid. Evicting a frame is always correct, only slower. Any thread may call.
 
 #pragma once
 
@@ -35,8 +36,8 @@ struct Frame {
     std::unique_ptr<replay::Execution> execution;
     std::uint64_t turns = 0;         // committed so far
     std::uint64_t started_at_ms = 0; // of the execution
-    // Of the instance, as the provider counts. 0: not known, and then the frame is not kept: it
-    // could be taken for that of a later instance with the same id.
+    // Of the instance, as the provider counts. 0: unknown; such a frame is not cached, because it
+    // could be mistaken for that of a later instance with the same id.
     std::uint64_t incarnation = 0;
     std::unique_ptr<OpenChildren> children; // nullptr: none
 };
@@ -55,7 +56,8 @@ class FrameCache {
     FrameCache& operator=(const FrameCache&) = delete;
     ~FrameCache();
 
-    // One fetch: what it promised to the provider stays in the cache until the promise is over.
+    // Held during a fetch and its turn: the frames that it reports to the provider as cached are
+    // not evicted meanwhile.
     class Promise {
      public:
         explicit Promise(FrameCache& cache) : cache_{cache} {}
@@ -71,7 +73,8 @@ class FrameCache {
         std::vector<std::string> promised_;
     };
 
-    // The frame of this execution, if it is here. Whatever else is kept of the instance is dropped.
+    // The frame of this execution, if it is cached. A frame of another execution of the instance is
+    // dropped.
     [[nodiscard]] std::optional<Frame> take(const std::string& instance,
                                             std::uint64_t execution_id);
     void put(Frame frame);
@@ -95,7 +98,7 @@ class FrameCache {
         std::size_t bytes = 0;
         SteadyInstant used;
         std::uint32_t promised = 0;
-        Entry* same_hash = nullptr; // the index's
+        Entry* same_hash = nullptr; // link of index_
         Order::iterator place = {};
     };
     using Victims = Order;

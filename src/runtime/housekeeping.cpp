@@ -13,28 +13,16 @@ using observability::Metric;
 
 Housekeeping::Housekeeping(Node& node)
     : node_{node},
-      session_interval_{renewal_interval(node.options.session_lock_timeout,
-                                         node.options.session_lock_renewal_buffer)},
-      sessions_due_{add_saturating(node.clock->steady(), session_interval_)},
       cleanup_due_{add_saturating(node.clock->steady(), node.options.session_cleanup_interval)},
       gauges_due_{node.clock->steady()} {}
 
 SteadyInstant Housekeeping::step() {
-    may_hold_sessions_ = true; // somebody may have begun one
-    auto next = node_.leases.renew_due();
+    auto next = SteadyInstant::max();
     if (node_.options.activity_threads != 0U) {
-        next = std::min({next, notice_zombies(), renew_sessions(), clean_sessions()});
+        next = std::min(notice_zombies(), clean_sessions());
     }
     node_.frames.evict_idle();
     return std::min({next, node_.frames.next_idle(), read_gauges()});
-}
-
-SteadyInstant Housekeeping::keep_over(Duration ahead, Duration stride) {
-    auto next = node_.leases.renew_due(ahead);
-    if (node_.options.activity_threads != 0U && may_hold_sessions_) {
-        next = std::min(next, renew_sessions(stride));
-    }
-    return std::max(next, add_saturating(node_.clock->steady(), stride));
 }
 
 SteadyInstant Housekeeping::notice_zombies() {
@@ -52,32 +40,6 @@ SteadyInstant Housekeeping::notice_zombies() {
     return next;
 }
 
-SteadyInstant Housekeeping::renew_sessions(Duration ahead) {
-    const auto now = node_.clock->steady();
-    if (now < sessions_due_) {
-        return sessions_due_;
-    }
-    const auto& options = node_.options;
-    sessions_due_ = add_saturating(add_saturating(now, session_interval_), ahead);
-    const auto renewed = node_.provider->renew_session_lock(
-        {node_.session_owner},
-        add_saturating(SteadyInstant{options.session_lock_timeout}, ahead).time_since_epoch(),
-        options.session_idle_timeout);
-    may_hold_sessions_ = renewed.value_or(1) != 0;
-    if (!renewed) {
-        sessions_due_ = add_saturating(now, std::max(Duration{1}, session_interval_ / 4));
-        if (renewals_.tells(renewed.error().message, now)) {
-            node_.observer.log(LogLevel::warn,
-                               {},
-                               "sessions not renewed, will try again",
-                               {{.name = "error", .value = renewed.error().message}});
-        }
-        return sessions_due_;
-    }
-    renewals_.settle();
-    return sessions_due_;
-}
-
 SteadyInstant Housekeeping::clean_sessions() {
     const auto now = node_.clock->steady();
     if (now < cleanup_due_) {
@@ -87,8 +49,8 @@ SteadyInstant Housekeeping::clean_sessions() {
     const auto cleaned =
         node_.provider->cleanup_orphaned_sessions(node_.options.session_idle_timeout);
     if (cleaned) {
-        cleanups_.settle();
-    } else if (cleanups_.tells(cleaned.error().message, now)) {
+        cleanups_.reset();
+    } else if (cleanups_.due(cleaned.error().message, now)) {
         node_.observer.log(LogLevel::warn,
                            {},
                            "sessions not cleaned up",

@@ -1,9 +1,12 @@
-// What must happen from time to time: leases and sessions are renewed, frames nobody uses are given
-// up, activities that ignore the request to stop are noticed, gauges are read.
+// Housekeeping: the periodic work of a runtime. Evicts idle frames, reports activities that ignore
+// the request to stop, forgets dead sessions and reads gauges. What must not wait for any of this
+// is in renewals.hpp.
+//
+// One thread calls step() and sleeps on the Agenda in between; a test calls it by hand.
 
 #pragma once
 
-#include "runtime/complaints.hpp"
+#include "runtime/log_throttle.hpp"
 #include "runtime/running_activities.hpp"
 
 #include <durable/time.hpp>
@@ -18,31 +21,21 @@ class Housekeeping {
  public:
     explicit Housekeeping(Node& node);
 
-    // Does what is due; answers when to be called again.
+    // Does what is due; returns when to be called again.
     SteadyInstant step();
 
-    // For `ahead` of time that is skipped instead of waited for: keeps the leases and sessions that
-    // are held; all else is not missed meanwhile. Answers how far to skip before the next call, at
-    // least `stride`: a session lapses when it is idle, so it must be looked at now and then.
-    SteadyInstant keep_over(Duration ahead, Duration stride);
-
-    // Told when an activity becomes a zombie; set before the first step.
+    // Called when an activity becomes a zombie; set before the first step.
     std::function<void()> on_zombie;
 
  private:
-    [[nodiscard]] SteadyInstant renew_sessions(Duration ahead = Duration::zero());
     [[nodiscard]] SteadyInstant clean_sessions();
     [[nodiscard]] SteadyInstant read_gauges();
     [[nodiscard]] SteadyInstant notice_zombies();
 
     Node& node_;
-    Duration session_interval_;
-    SteadyInstant sessions_due_;
     SteadyInstant cleanup_due_;
     SteadyInstant gauges_due_;
-    bool may_hold_sessions_ = true;
-    Complaints renewals_;
-    Complaints cleanups_;
+    LogThrottle cleanups_;
 };
 
 } // namespace durable::runtime

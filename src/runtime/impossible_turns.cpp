@@ -22,12 +22,12 @@ namespace {
 
 constexpr Duration short_delay{1000};
 
-// The one event that can be written into a history that cannot be read: above every real id, and
-// still a number that every JSON reader keeps exact.
+// P8: a commit never reads history, so an unreadable one can still be ended. The event has an id
+// above every real one, and still a number that every JSON reader keeps exact.
 constexpr std::uint64_t unreadable_history_event_id = (1ULL << 53U) - 1;
 
-// Of an execution that begins with its failure: the version that was asked for. The item of a
-// successor has that of its predecessor.
+// The version of an execution that begins with its failure: the one that its start asks for. (In
+// the item of a successor, `version` is that of the predecessor.)
 std::string
 version_of(const OrchestrationItem& item, std::uint64_t execution_id, const WorkItem* start) {
     if (start != nullptr) {
@@ -42,8 +42,8 @@ bool continued(const HistoryEvent& end) {
     return std::holds_alternative<history::OrchestrationContinuedAsNew>(end.kind);
 }
 
-// How an instance ends that was asked to, without its code. Nothing: nobody has asked. `history`
-// and `start` tell whose child it is.
+// The end of an instance that was cancelled, without its code. Nothing: no message cancels it.
+// `history` and `start` say which parent it has.
 std::optional<ErrorDetails> cancellation_in(const OrchestrationItem& item,
                                             std::span<const HistoryEvent> history,
                                             const WorkItem* start) {
@@ -64,7 +64,7 @@ std::optional<ErrorDetails> cancellation_in(const OrchestrationItem& item,
     return std::nullopt;
 }
 
-// Compensations are not recorded, only the code knows them: nobody can say whether there were any.
+// Compensations are not recorded, only the code knows them: so the warning is always given.
 void warn_of_compensations(const Node& node, const Where& where, const ErrorDetails& end) {
     node.observer.log(
         LogLevel::warn,
@@ -102,7 +102,7 @@ void OrchestrationDispatcher::poison(const OrchestrationItem& item) {
         return;
     }
     auto cause = utf8::printable(node_.diagnostics.take(item.instance));
-    // It was to end anyway, and its code does not live to run its compensations.
+    // It was cancelled anyway, and its code cannot run the compensations: it ends as cancelled.
     if (auto cancelled = cancellation_in(item, *history, turn.start)) {
         fail(turn, *history, *std::move(cancelled));
         return;
@@ -139,7 +139,7 @@ void OrchestrationDispatcher::poison_unreadable(const OrchestrationItem& item) {
                                     .kind = history::OrchestrationFailed{.details = details}});
     node_.observer.count(Metric::orchestration_poison);
     node_.observer.log(LogLevel::error, where_of(item), display_text(details));
-    if (commit_turn(node_, item, commit) == Committed::yes) { // what is refused comes back
+    if (commit_turn(node_, item, commit) == Committed::yes) { // otherwise it is fetched again
         warn_of_compensations(node_, where_of(item), details);
     }
 }
@@ -151,16 +151,16 @@ void OrchestrationDispatcher::meet_ended(const OrchestrationItem& item, const Hi
     }
     const auto* next = find_message<work::ContinueAsNew>(item.messages);
     if (next == nullptr) {
-        // T-17: the next execution has not been announced yet, but it will want these messages.
+        // T-17: the next execution has not begun yet, but these messages are for it.
         node_.observer.log(
             LogLevel::warn, where_of(item), "messages wait for the next execution to begin");
         give_back(node_, item, {.delay = short_delay});
         return;
     }
     if (item.history_after > 0) {
-        // Another runtime ended the execution that this one held a frame of, so the provider sent
-        // no values along, and the next execution begins with those. The frame is gone: the next
-        // fetch gets them.
+        // Another runtime ended the execution that this one has cached. For a cached execution the
+        // provider sends no KV values, but the next execution begins with them. The frame is
+        // dropped, so the next fetch gets them.
         give_back(node_, item, {});
         return;
     }
@@ -171,7 +171,7 @@ void OrchestrationDispatcher::drop(const OrchestrationItem& item, std::string_vi
     const Turn turn{.item = item, .execution_id = item.execution_id, .history = item.history};
     replay::TurnResult nothing;
     nothing.commit.execution_id = item.execution_id;
-    if (!complete(turn, nothing) || !answer_starts(turn, nothing) ||
+    if (!fill_in(turn, nothing) || !answer_starts(turn, nothing) ||
         commit_turn(node_, item, nothing.commit) != Committed::yes) {
         return;
     }
@@ -196,8 +196,8 @@ void OrchestrationDispatcher::leave_unregistered(const Turn& turn,
                                                  std::string_view name,
                                                  std::string_view version) {
     const auto& item = turn.item;
-    // The store has waited for a node with the code (OrchestrationCode::cancelled_for), which would
-    // have run its compensations. Ending needs no code.
+    // The store has waited for a node with the code (OrchestrationCode::cancelled_for), which could
+    // have run the compensations. None came, and ending needs no code.
     if (find_message<work::CancelInstance>(item.messages) != nullptr) {
         const auto history = whole_history(turn);
         if (!history) {
@@ -208,8 +208,7 @@ void OrchestrationDispatcher::leave_unregistered(const Turn& turn,
             return;
         }
     }
-    // A store that hands out what was not asked for; or a cancellation that was meant for another
-    // instance of this id.
+    // Either the store breaks P14, or the cancellation was meant for another instance of this id.
     const auto what =
         version.empty() ? std::string{name} : std::string{name} + ' ' + std::string{version};
     node_.observer.count(Metric::orchestration_configuration_errors, {name, "unregistered"});
@@ -240,7 +239,7 @@ void OrchestrationDispatcher::leave_incompatible(const OrchestrationItem& item,
                          ", which this runtime cannot replay"});
 }
 
-// Nothing of the turn is kept and no attempt is counted: it waits for other code.
+// Drops the turn and counts no attempt: the instance waits for other code.
 void OrchestrationDispatcher::park(ParkedInstance parked,
                                    const OrchestrationItem& item,
                                    const GrowingDelay& backoff) {
@@ -308,7 +307,7 @@ void OrchestrationDispatcher::fail(const Turn& turn,
                 .started_at_ms = full_history.empty() ? to_epoch_ms(node_.clock->now())
                                                       : full_history.front().timestamp_ms};
     mark_turn(result.commit.history_delta, frame.turns);
-    if (!complete(turn, result) || !answer_starts(turn, result) ||
+    if (!fill_in(turn, result) || !answer_starts(turn, result) ||
         commit_turn(node_, item, result.commit) != Committed::yes) {
         return;
     }

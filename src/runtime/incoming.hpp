@@ -1,4 +1,4 @@
-// What is in an item that a dispatcher fetched: the questions that decide what happens to it.
+// Questions about a fetched item, which decide what the OrchestrationDispatcher does with it.
 
 #pragma once
 
@@ -29,8 +29,8 @@ template <class Message>
     return found == messages.end() ? nullptr : &*found;
 }
 
-// What begins an execution. ContinueAsNew is the engine's own word and goes before what clients and
-// parents send.
+// The message that begins an execution. A ContinueAsNew, which the engine sends, goes before the
+// starts of clients and parents.
 [[nodiscard]] const WorkItem* find_start(std::span<const WorkItem> messages) noexcept;
 
 // Which code a start asks for. No version: the newest.

@@ -1,5 +1,7 @@
 #include "runtime/lease_keeper.hpp"
 
+#include "base/check.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -41,6 +43,7 @@ void LeaseKeeper::Slot::hold(std::string token,
         add_saturating(keeper_->services_.clock.steady(), keeper_->timing(state_->kind).interval);
     {
         const MutexLock lock{state_->mutex};
+        DURABLE_CHECK(!state_->held, "a slot holds one lease at a time");
         state_->held = true;
         state_->lost = false;
         ++state_->generation;
@@ -87,15 +90,47 @@ const LeaseTiming& LeaseKeeper::timing(LeaseKind kind) const noexcept {
 }
 
 SteadyInstant LeaseKeeper::renew_due(Duration ahead) {
-    std::vector<std::shared_ptr<State>> slots;
-    {
-        const MutexLock lock{mutex_};
-        slots = slots_;
+    const auto until = add_saturating(services_.clock.steady(), ahead);
+    const auto all = collect_due(until);
+    if (!all.empty()) {
+        std::vector<LeaseRenewal> leases;
+        leases.reserve(all.size());
+        for (const auto& due : all) {
+            const auto of = due.state->kind == LeaseKind::turn ? LeaseRenewal::Of::turn
+                                                               : LeaseRenewal::Of::activity;
+            const auto timeout = SteadyInstant{timing(due.state->kind).lock_timeout};
+            leases.push_back({.of = of,
+                              .lock_token = due.token,
+                              .extend_for = add_saturating(timeout, ahead).time_since_epoch()});
+        }
+        const auto lost = services_.provider.renew_leases(leases);
+        for (const auto& due : all) {
+            note(due,
+                 until,
+                 lost && std::ranges::find(*lost, due.token) != lost->end(),
+                 lost ? nullptr : &lost.error());
+        }
     }
+    return next_due();
+}
+
+std::vector<LeaseKeeper::Due> LeaseKeeper::collect_due(SteadyInstant until) {
+    std::vector<Due> all;
+    const MutexLock lock{mutex_};
+    for (const auto& state : slots_) {
+        const MutexLock state_lock{state->mutex};
+        if (state->held && !state->lost && until >= state->due) {
+            all.push_back({.state = state, .token = state->token, .generation = state->generation});
+        }
+    }
+    return all;
+}
+
+SteadyInstant LeaseKeeper::next_due() {
     auto next = SteadyInstant::max();
-    for (const auto& state : slots) {
-        renew(*state, ahead);
-        const MutexLock lock{state->mutex};
+    const MutexLock lock{mutex_};
+    for (const auto& state : slots_) {
+        const MutexLock state_lock{state->mutex};
         if (state->held && !state->lost) {
             next = std::min(next, state->due);
         }
@@ -103,46 +138,33 @@ SteadyInstant LeaseKeeper::renew_due(Duration ahead) {
     return next;
 }
 
-void LeaseKeeper::renew(State& state, Duration ahead) {
-    const auto now = services_.clock.steady();
-    const auto until = add_saturating(now, ahead);
-    std::string token;
-    std::uint64_t generation = 0;
-    {
-        const MutexLock lock{state.mutex};
-        if (!state.held || state.lost || until < state.due) {
-            return;
-        }
-        token = state.token;
-        generation = state.generation;
-    }
-    const auto& [lock_timeout, interval] = timing(state.kind);
-    const auto extend_for = add_saturating(SteadyInstant{lock_timeout}, ahead).time_since_epoch();
-    const auto renewed = state.kind == LeaseKind::turn
-                             ? services_.provider.renew_orchestration_item_lock(token, extend_for)
-                             : services_.provider.renew_work_item_lock(token, extend_for);
+void LeaseKeeper::note(const Due& due, SteadyInstant until, bool lost, const Error* error) {
+    auto& state = *due.state;
     std::stop_source on_lost{std::nostopstate};
     {
         const MutexLock lock{state.mutex};
-        if (!state.held || state.generation != generation) {
-            return; // the work ended meanwhile: the answer concerns nobody
+        if (!state.held || state.generation != due.generation) {
+            return; // the work ended meanwhile
         }
-        if (renewed || renewed.error().code != ErrorCode::lock_lost) {
-            // After a storage error there is time for more attempts before the lease ends.
-            state.due = renewed ? add_saturating(until, interval)
-                                : add_saturating(now, std::max(Duration{1}, interval / 4));
-        } else {
+        const auto interval = timing(state.kind).interval;
+        if (lost) {
             state.lost = true;
             on_lost = state.on_lost;
+        } else if (error != nullptr) {
+            // No loss (T-24): there is time for more attempts before the lease ends.
+            state.due =
+                add_saturating(services_.clock.steady(), std::max(Duration{1}, interval / 4));
+        } else {
+            state.due = add_saturating(until, interval);
         }
     }
-    if (!renewed) {
-        const bool gone = renewed.error().code == ErrorCode::lock_lost;
-        services_.observer.log(gone ? LogLevel::info : LogLevel::warn,
-                               {},
-                               gone ? "lease lost" : "lease not renewed, will try again",
-                               {{.name = "lock_token", .value = token},
-                                {.name = "error", .value = renewed.error().message}});
+    if (lost || error != nullptr) {
+        services_.observer.log(
+            lost ? LogLevel::info : LogLevel::warn,
+            {},
+            lost ? "lease lost" : "lease not renewed, will try again",
+            {{.name = "lock_token", .value = due.token},
+             {.name = "error", .value = lost ? "lock_lost" : std::string_view{error->message}}});
     }
     if (on_lost.stop_possible()) {
         on_lost.request_stop();

@@ -1,7 +1,9 @@
-// Renews the leases of running turns and activities, so that nobody else takes them over.
+// LeaseKeeper: renews the leases of running turns and activities, so that no other node takes them
+// over.
 //
-// Every dispatcher owns one slot, because it holds one lease at a time: taking and leaving it costs
-// no allocation and wakes nobody. renew_due() is called by the housekeeping.
+// Each dispatcher owns one slot, because it holds one lease at a time: holding and releasing one
+// costs no allocation and wakes no thread. renew_due() is called by the thread that renews
+// (renewals.hpp), and renews all that is due in one call of the provider.
 
 #pragma once
 
@@ -27,7 +29,7 @@ struct LeaseTiming {
     Duration interval; // between renewals
 };
 
-// Whose lease it is, for those who have to name it.
+// Whose lease it is, for messages that name it.
 struct LeaseSubject {
     std::string instance;
     std::uint64_t execution_id = 0;
@@ -49,7 +51,7 @@ class LeaseKeeper {
     LeaseKeeper& operator=(const LeaseKeeper&) = delete;
     ~LeaseKeeper();
 
-    // Belongs to one thread; any thread may renew behind its back.
+    // Belongs to the thread of one dispatcher; another thread renews what it holds.
     class Slot {
      public:
         Slot(Slot&&) noexcept = default;
@@ -87,7 +89,15 @@ class LeaseKeeper {
     SteadyInstant renew_due(Duration ahead = Duration::zero());
 
  private:
-    void renew(State& state, Duration ahead);
+    struct Due {
+        std::shared_ptr<State> state;
+        std::string token;
+        std::uint64_t generation = 0;
+    };
+    // What became of one renewal. `error`: of the call; nullptr: it was carried out.
+    void note(const Due& due, SteadyInstant until, bool lost, const Error* error);
+    [[nodiscard]] std::vector<Due> collect_due(SteadyInstant until);
+    [[nodiscard]] SteadyInstant next_due();
     [[nodiscard]] const LeaseTiming& timing(LeaseKind kind) const noexcept;
 
     Services services_;

@@ -102,7 +102,8 @@ Node::Node(std::shared_ptr<Provider> store,
       activity_code{activity_code_of(registry)},
       pause{pause_or(std::move(how_to_pause), clock)},
       agenda{*clock},
-      leases{{.provider = *provider, .clock = *clock, .observer = observer, .agenda = agenda},
+      lease_agenda{*clock},
+      leases{{.provider = *provider, .clock = *clock, .observer = observer, .agenda = lease_agenda},
              timing(options.orchestrator_lock_timeout, options.orchestrator_lock_renewal_buffer),
              timing(options.worker_lock_timeout, options.worker_lock_renewal_buffer)},
       activities{*clock, agenda, options.activity_cancellation_grace_period},
@@ -116,11 +117,11 @@ Node::Node(std::shared_ptr<Provider> store,
 
 Node::~Node() = default;
 
-void tell_of_suspect(const Node& node,
-                     const observability::Where& where,
-                     std::string_view kind,
-                     std::string_view name,
-                     std::uint32_t attempts) {
+void log_suspect(const Node& node,
+                 const observability::Where& where,
+                 std::string_view kind,
+                 std::string_view name,
+                 std::uint32_t attempts) {
     node.observer.log(
         LogLevel::warn,
         where,

@@ -1,14 +1,14 @@
-// Node: what the dispatchers of one runtime share. No threads, no loops: those who have them use
-// it.
+// Node: what the dispatchers of one runtime share. It has no threads and no loops: the ThreadRunner
+// or the TestRuntime owns it and runs dispatchers on it.
 
 #pragma once
 
 #include "observability/observer.hpp"
 #include "runtime/agenda.hpp"
-#include "runtime/complaints.hpp"
 #include "runtime/diagnostics.hpp"
 #include "runtime/frame_cache.hpp"
 #include "runtime/lease_keeper.hpp"
+#include "runtime/log_throttle.hpp"
 #include "runtime/parking_lot.hpp"
 #include "runtime/pause.hpp"
 #include "runtime/running_activities.hpp"
@@ -51,7 +51,7 @@ struct Node {
     const std::string session_owner; // worker_node_id, or this runtime alone
     const observability::Observer observer;
     const std::shared_ptr<Provider> client_provider; // as given
-    const std::shared_ptr<Provider> provider;        // measured, when somebody wants to know
+    const std::shared_ptr<Provider> provider;        // the same, metered when there are metrics
     const Registry registry;
     const CapabilityFilter capabilities;
     // What every fetch asks for, P14: the names and versions of the registry.
@@ -59,28 +59,29 @@ struct Node {
     const std::shared_ptr<const std::set<std::string, std::less<>>> activity_code;
     const Pause pause;
 
-    Agenda agenda;
+    Agenda agenda;       // of the housekeeping
+    Agenda lease_agenda; // of the renewals
     LeaseKeeper leases;
     RunningActivities activities;
     SessionSlots sessions;
     FrameCache frames;
     ParkingLot parked;
     Diagnostics diagnostics;
-    Complaints turn_fetches;
-    Complaints activity_fetches;
+    LogThrottle turn_fetches;
+    LogThrottle activity_fetches;
 
-    std::atomic<std::size_t> activity_thread_count = 0; // kept by whoever has the threads
+    std::atomic<std::size_t> activity_thread_count = 0; // written by the ThreadRunner, for a gauge
 
-    // Shutdown has run out of patience: whoever retries gives up.
+    // The shutdown's time limit is over: dispatchers stop retrying.
     std::stop_source force_stop;
 };
 
-// P16: this runs now, and no other suspect of this process beside it. If it kills the process,
-// the log ends with its name.
-void tell_of_suspect(const Node& node,
-                     const observability::Where& where,
-                     std::string_view kind, // "activity"
-                     std::string_view name,
-                     std::uint32_t attempts);
+// P16: a suspect is about to run, the only one of this process. If it kills the process, the log
+// ends with its name.
+void log_suspect(const Node& node,
+                 const observability::Where& where,
+                 std::string_view kind, // "activity"
+                 std::string_view name,
+                 std::uint32_t attempts);
 
 } // namespace durable::runtime

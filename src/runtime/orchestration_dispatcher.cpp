@@ -37,7 +37,7 @@ OrchestrationDispatcher::OrchestrationDispatcher(Node& node, std::string worker_
       short_activities_{node, worker_id_} {}
 
 StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& stop) {
-    // The promise covers the turn as well: what the item leaves out must still be here.
+    // The promise covers the turn as well: events that the item leaves out must stay cached.
     FrameCache::Promise promise{node_.frames};
     const auto fetched = node_.provider->fetch_orchestration_item(
         {.lock_timeout = node_.options.orchestrator_lock_timeout,
@@ -48,7 +48,7 @@ StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& s
          .code = node_.orchestration_code,
          .one_suspect = true});
     if (!fetched) {
-        if (node_.turn_fetches.tells(fetched.error().message, node_.clock->steady())) {
+        if (node_.turn_fetches.due(fetched.error().message, node_.clock->steady())) {
             node_.observer.log(LogLevel::warn,
                                {},
                                "cannot fetch orchestrations",
@@ -57,7 +57,7 @@ StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& s
         return backoff_.failed(fetched.error());
     }
     backoff_.succeeded();
-    node_.turn_fetches.settle();
+    node_.turn_fetches.reset();
     if (!fetched->has_value()) {
         return {.step = Step::idle};
     }
@@ -71,6 +71,7 @@ StepResult OrchestrationDispatcher::step(Duration poll, const std::stop_token& s
 }
 
 void OrchestrationDispatcher::handle(const OrchestrationItem& item) {
+    // P7: attempts are counted before the turn runs, so those that killed their process count too.
     if (item.attempt_count > node_.options.max_attempts) {
         poison(item);
         return;
@@ -95,8 +96,8 @@ void OrchestrationDispatcher::handle(const OrchestrationItem& item) {
     }
     Turn turn{.item = item, .execution_id = item.execution_id, .history = item.history};
     if (!frame && item.history_after > 0) {
-        // The provider sent less than we have: only a defect can bring us here. The next fetch
-        // promises nothing and gets everything.
+        // The provider left out events that no cached frame has: a defect. The next fetch reports
+        // no frame and gets all events.
         give_back(node_, item, {});
         return;
     }
@@ -114,7 +115,7 @@ void OrchestrationDispatcher::run(const Turn& turn, std::optional<Frame> cached)
     const Stopwatch watch;
     const auto& item = turn.item;
     if (item.attempt_count > suspect_after) {
-        tell_of_suspect(
+        log_suspect(
             node_, where_of(item), "orchestration", item.orchestration_name, item.attempt_count);
     }
     node_.observer.count(Metric::frame_cache_lookups, {cached ? "hit" : "miss"});
@@ -134,14 +135,14 @@ void OrchestrationDispatcher::run(const Turn& turn, std::optional<Frame> cached)
         span->set_outcome(name_of(result.status));
     }
     if (result.status == replay::TurnStatus::nondeterministic) {
-        frame.reset(); // it has gone its own way: never run again
+        frame.reset(); // its state differs from the history: it never runs again
         meet_nondeterminism(turn, *result.nondeterminism);
         return;
     }
     frame->turns += result.commit.history_delta.empty() ? 0U : 1U;
     mark_turn(result.commit.history_delta, frame->turns);
-    if (!complete(turn, result) || commit_turn(node_, item, result.commit) != Committed::yes) {
-        return; // the frame is ahead of the store: it goes with this scope
+    if (!fill_in(turn, result) || commit_turn(node_, item, result.commit) != Committed::yes) {
+        return; // the frame is ahead of the store: it is destroyed here
     }
     report_turn(node_,
                 {.instance = item.instance,
@@ -174,7 +175,7 @@ std::optional<Frame> OrchestrationDispatcher::load(const Turn& turn, std::option
             version = Version::parse(*wanted.version);
         }
         auto handler = wanted.version && !version
-                           ? nullptr // not a version: nobody can have it
+                           ? nullptr // not a version: no registry can have it
                            : node_.registry.find_orchestration(wanted.name, version);
         if (!handler) {
             leave_unregistered(turn, wanted.name, wanted.version.value_or(""));
@@ -188,7 +189,7 @@ std::optional<Frame> OrchestrationDispatcher::load(const Turn& turn, std::option
                                                                .limits = node_.options.limits})};
     }
     auto& frame = *cached;
-    // A provider that does not know the cache sends what the frame has seen already.
+    // A provider that ignores FetchOrchestration::cached also sends events that the frame has.
     const auto known = frame.execution->last_event_id();
     const auto fresh = std::ranges::find_if(
         turn.history, [&](const HistoryEvent& event) { return event.event_id > known; });
@@ -208,10 +209,11 @@ std::optional<Frame> OrchestrationDispatcher::load(const Turn& turn, std::option
     return cached;
 }
 
-bool OrchestrationDispatcher::complete(const Turn& turn, replay::TurnResult& result) {
+bool OrchestrationDispatcher::fill_in(const Turn& turn, replay::TurnResult& result) {
     auto& commit = result.commit;
     commit.lock_token = turn.item.lock_token;
     for (const auto& read : result.kv_reads) {
+        // P9: a reader sees both layers.
         const auto value = node_.provider->get_kv_value(read.instance, read.key);
         if (!value) {
             node_.observer.log(LogLevel::warn,
@@ -234,8 +236,8 @@ bool OrchestrationDispatcher::complete(const Turn& turn, replay::TurnResult& res
     return true;
 }
 
-// T-05: another parent may have chosen this id; it must not wait for ever. A turn that ran has told
-// it already.
+// T-05: another parent may have chosen this id; it must not wait for ever. After a turn that ran,
+// the engine has answered it already.
 bool OrchestrationDispatcher::answer_starts(const Turn& turn, replay::TurnResult& result) {
     auto& commit = result.commit;
     if (find_message<work::StartOrchestration>(turn.item.messages) == nullptr) {

@@ -1,7 +1,9 @@
-// Takes an instance with its messages, runs one turn and commits what follows from it.
+// OrchestrationDispatcher: fetches an instance with its messages, runs one turn and commits its
+// decisions.
 //
-// step() does all of that on the calling thread: nothing is handed over in between. A dispatcher
-// belongs to one thread; any number of them share a Node.
+// step() does all of that on the calling thread, without a hand-off. P1: meanwhile no other
+// dispatcher, of this or another process, has the instance. A dispatcher belongs to one thread;
+// any number of them share a Node.
 
 #pragma once
 
@@ -35,7 +37,7 @@ class OrchestrationDispatcher {
     StepResult step(Duration poll, const std::stop_token& stop);
 
  private:
-    // One item on its way.
+    // One fetched item and the execution that its turn belongs to.
     struct Turn {
         const OrchestrationItem& item;
         std::uint64_t execution_id = 0;        // item's, or the next one after continue-as-new
@@ -46,12 +48,13 @@ class OrchestrationDispatcher {
     void handle(const OrchestrationItem& item);
     void run(const Turn& turn, std::optional<Frame> frame);
 
-    // What makes a turn impossible. Each settles the item one way or the other.
+    // For items whose turn cannot run. Each commits the item, or gives it back.
     void poison(const OrchestrationItem& item);
     void poison_unreadable(const OrchestrationItem& item);
     void meet_ended(const OrchestrationItem& item, const HistoryEvent& end);
     void drop(const OrchestrationItem& item, std::string_view reason);
-    // No version: there is none at all. Ends it when it was told to.
+    // Without `version`, no version of that name is registered. Ends the instance if it was
+    // cancelled.
     void leave_unregistered(const Turn& turn, std::string_view name, std::string_view version);
     void leave_incompatible(const OrchestrationItem& item, std::string_view pinned);
     void meet_nondeterminism(const Turn& turn, const replay::NondeterminismReport& report);
@@ -59,12 +62,14 @@ class OrchestrationDispatcher {
     // Ends the execution without its code.
     void fail(const Turn& turn, std::span<const HistoryEvent> full_history, ErrorDetails details);
 
-    // A frame with the whole history fed to it; nothing when the item was settled instead.
+    // A frame that has replayed the whole history; nothing when the item was committed without a
+    // turn or given back.
     [[nodiscard]] std::optional<Frame> load(const Turn& turn, std::optional<Frame> cached);
     // The history from its first event; nothing when the item was given back.
     [[nodiscard]] std::optional<std::vector<HistoryEvent>> whole_history(const Turn& turn);
-    // Puts what the engine leaves to its caller into the commit. False: given back.
-    [[nodiscard]] bool complete(const Turn& turn, replay::TurnResult& result);
+    // Adds to the commit what the engine leaves to its caller: the lock token and the answers to KV
+    // reads. False: given back.
+    [[nodiscard]] bool fill_in(const Turn& turn, replay::TurnResult& result);
     [[nodiscard]] bool answer_starts(const Turn& turn, replay::TurnResult& result);
     void after_commit(const Turn& turn, Frame frame, const replay::TurnResult& result);
 

@@ -1,4 +1,5 @@
-// Instances that wait for code, as this runtime knows them.
+// ParkingLot: the instances that wait for code, as far as this runtime has met them. Dispatchers
+// park and release them; Runtime::parked() and gauges read the list. Any thread may call.
 
 #pragma once
 
@@ -19,7 +20,7 @@ namespace durable::runtime {
 
 class ParkingLot {
  public:
-    // Remembers one more failed attempt; answers how many there were.
+    // Records one more failed attempt; returns how many there were.
     std::uint32_t park(ParkedInstance instance) {
         const MutexLock lock{mutex_};
         instance.attempts = 1;
@@ -68,7 +69,7 @@ class ParkingLot {
         return all;
     }
 
-    // Those whose code differs from their history.
+    // How many instances have code that differs from their history.
     [[nodiscard]] std::size_t differing() const {
         const MutexLock lock{mutex_};
         return parked_.size() - unregistered_;
@@ -77,7 +78,7 @@ class ParkingLot {
  private:
     static constexpr std::size_t most_unregistered = 1000;
 
-    // It did not come back when it was due: somebody who has its code took it.
+    // It did not come back when it was due: another runtime has its code and took it.
     [[nodiscard]] static bool gone_elsewhere(const ParkedInstance& entry, Instant now) {
         return add_saturating(entry.next_attempt, std::chrono::minutes{1}) < now;
     }

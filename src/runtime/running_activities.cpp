@@ -49,7 +49,7 @@ RunningActivities::Ended RunningActivities::end(Ticket ticket) {
         return {};
     }
     Ended ended{.reason = found->second.reason, .zombie = found->second.zombie};
-    // A lost lease stops the activity without asking here.
+    // The lease keeper stops an activity that lost its lease without a call here.
     if (ended.reason == StopReason::none && found->second.activity.stop.stop_requested()) {
         ended.reason = StopReason::cancelled;
     }
@@ -168,7 +168,7 @@ RunningActivities::Overdue RunningActivities::take_overdue() {
         if (entry.zombie || !entry.activity.stop.stop_requested()) {
             continue;
         }
-        if (!entry.stopped_at) { // a lost lease: nobody told us when
+        if (!entry.stopped_at) { // stopped by the lease keeper, at an unknown moment
             entry.stopped_at = now;
         }
         const auto until = wait_from(*entry.stopped_at, rounding_of(clock_), grace_);

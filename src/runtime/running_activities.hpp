@@ -1,5 +1,8 @@
-// Which activities run in this process, so that a cancellation that is committed here reaches its
-// activity at once, and so that activities which ignore it are noticed.
+// RunningActivities: the activities that run in this process. A cancellation that is committed here
+// reaches its activity at once, and activities that ignore it are noticed.
+//
+// Activity threads begin and end entries, engine threads cancel, the housekeeping looks for those
+// that ignore it, and the shutdown stops all. Any thread may call.
 
 #pragma once
 
@@ -24,13 +27,13 @@ namespace durable::runtime {
 // Why an activity was asked to stop.
 enum class StopReason : std::uint8_t {
     none,
-    cancelled, // its orchestration does not want the result, or another worker has it
+    cancelled, // its orchestration cancelled it, or its lease was lost
     shutdown,  // this runtime ends; the activity will be run again
 };
 
 struct RunningActivity {
     ActivityId id;
-    ActivityId call; // what all attempts of one call have in common: the first one's id
+    ActivityId call; // the id of the first attempt: the same for all attempts of one call
     std::uint64_t incarnation = 0; // of its instance; 0: unknown
     std::string name;
     std::string lock_token;
@@ -47,7 +50,7 @@ class RunningActivities {
         bool zombie = false; // given up meanwhile: the result must be ignored
     };
 
-    // One call of an activity. An activity may run twice at a time: a zombie, and its successor.
+    // Names one entry. An activity may have two at a time: a zombie's, and its successor's.
     using Ticket = std::uint64_t;
 
     // Between these two the activity can be cancelled. One that was cancelled between its fetch and
@@ -61,12 +64,12 @@ class RunningActivities {
     // Whether an attempt of this call has its thread and is no zombie.
     [[nodiscard]] bool runs(const ActivityId& call) const;
 
-    // Of the instance with this incarnation: activities of another life of the id run on.
+    // Activities of the instance with this incarnation; those of another one with that id run on.
     void cancel(std::span<const ActivityId> ids, std::uint64_t incarnation);
     void stop_all(); // for shutdown
 
-    // Activities that were asked to stop longer than the grace period ago, each told once. From
-    // then on they are zombies. Also answers when to ask again.
+    // Activities that were asked to stop longer ago than the grace period, each returned once. From
+    // then on they are zombies. `next`: when to call again.
     struct Overdue {
         std::vector<RunningActivity> zombies;
         SteadyInstant next = SteadyInstant::max();
@@ -101,7 +104,7 @@ class RunningActivities {
     std::map<Ticket, Entry> running_ DURABLE_GUARDED_BY(mutex_);
     std::multimap<ActivityId, Ticket> by_id_ DURABLE_GUARDED_BY(mutex_);
     Ticket last_ticket_ DURABLE_GUARDED_BY(mutex_) = 0;
-    // Cancellations that met nobody: the activity may just be on its way from the queue.
+    // Cancellations that found no entry: the activity may be between its fetch and begin().
     struct Cancelled {
         ActivityId id;
         std::uint64_t incarnation = 0;

@@ -96,7 +96,7 @@ Result<> leases(const RuntimeOptions& options) {
     return {};
 }
 
-// It becomes the owner of sessions: a name in rows, logs and worker ids.
+// The id becomes the owner of sessions: it stands in rows, logs and worker ids.
 Result<> node_id(const std::optional<std::string>& id) {
     if (!id) {
         return {};
@@ -140,7 +140,7 @@ Duration GrowingDelay::delay(std::uint32_t attempt) const noexcept {
 
 Duration renewal_interval(Duration lock_timeout, Duration buffer) noexcept {
     const auto half = std::max(Duration{1}, lock_timeout / 2);
-    // A buffer below zero would overflow the difference, and leaves the half as it is.
+    // A negative buffer counts as zero: it would overflow the difference.
     return buffer < lock_timeout ? std::min(half, lock_timeout - std::max(buffer, Duration{}))
                                  : half;
 }
@@ -158,7 +158,7 @@ Result<> validate(const RuntimeOptions& options) {
                    "is none of its values: " +
                        std::to_string(static_cast<unsigned>(options.nondeterminism)));
     }
-    // What is parked is tried again without end: a delay that cannot grow would be a busy loop.
+    // A parked instance is tried again without end: with a delay of zero this would be a busy loop.
     DURABLE_TRY(positive("park_backoff.base", options.park_backoff.base));
     DURABLE_TRY(backoff("park_backoff", options.park_backoff));
     DURABLE_TRY(not_negative("activity_cancellation_grace_period",

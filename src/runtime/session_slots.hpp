@@ -1,4 +1,5 @@
-// How many distinct sessions have activities running here; bounded by max_sessions_per_runtime.
+// SessionSlots: the distinct sessions that have activities running here, at most
+// max_sessions_per_runtime. Activity dispatchers enter and leave; any thread may call.
 
 #pragma once
 

@@ -13,30 +13,30 @@ namespace durable::runtime {
 
 enum class Step : std::uint8_t {
     idle,   // there was nothing to do
-    worked, // something was done: ask again at once
+    worked, // something was done: call again at once
     failed, // the store did not answer: wait StepResult::pause first
 };
 
-// How an activity left its thread.
+// How the run of an activity ended.
 enum class Ran : std::uint8_t {
-    settled,     // done with: stored, refused, not wanted any more
+    finished,    // its result is stored or not wanted any more, or it was given back
     interrupted, // given back because the runtime ends
-    zombie,      // given up long ago; only the thread has come back
-    late,        // likewise, but given up by the shutdown just now
+    zombie,      // given up earlier; only its thread has come back
+    late,        // likewise, but given up by this shutdown
 };
 
 struct StepResult {
     Step step = Step::idle;
     Duration pause{};
-    // Of a turn: how the short activity left that ran behind it, on the same thread.
+    // Of a turn: how the short activity ended that ran after it on the same thread.
     std::optional<Ran> short_activity{};
 };
 
 // One per dispatcher.
 class FetchBackoff {
  public:
-    // From a store that is disturbed, or that will not answer any more, it waits longer and longer;
-    // any other error may concern one instance, and the others must not wait for it.
+    // Backs off longer and longer from a store that is disturbed or has failed for good. Any other
+    // error may concern one instance only, and the others must not wait for it.
     [[nodiscard]] StepResult failed(const Error& error) noexcept {
         const auto errors = errors_++;
         if (!error.retryable() && error.code != ErrorCode::storage_failed) {

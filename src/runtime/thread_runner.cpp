@@ -19,7 +19,10 @@ constexpr Duration spare_after{1000};
 } // namespace
 
 ThreadRunner::ThreadRunner(std::unique_ptr<Node> node)
-    : node_{std::move(node)}, housekeeping_{*node_}, changed_{mutex_, *node_->clock} {
+    : node_{std::move(node)},
+      housekeeping_{*node_},
+      renewals_{*node_},
+      changed_{mutex_, *node_->clock} {
     housekeeping_.on_zombie = [this] {
         const MutexLock lock{mutex_};
         ++zombies_;
@@ -35,6 +38,7 @@ ThreadRunner::~ThreadRunner() = default;
 void ThreadRunner::start() {
     const auto self = shared_from_this();
     house_ = std::jthread{[self = this](const std::stop_token& stop) { self->keep_house(stop); }};
+    leases_ = std::jthread{[self = this](const std::stop_token& stop) { self->keep_leases(stop); }};
     const MutexLock lock{mutex_};
     for (std::size_t i = 0; i < *node_->options.orchestration_threads; ++i) {
         const auto worker_id = "orch-" + std::to_string(i) + '-' + node_->id;
@@ -52,7 +56,7 @@ void ThreadRunner::spawn(std::function<void()> body) {
             body();
             const MutexLock lock{self->mutex_};
             --self->running_;
-            thread.done = true; // `thread` lives until it is joined, or for ever
+            thread.done = true; // `thread` lives until it is joined, or as long as the runner
             self->changed_.notify_all(lock);
         }};
     } catch (const std::system_error&) {
@@ -70,7 +74,7 @@ void ThreadRunner::grow() {
     const auto worker_id = "work-" + std::to_string(spawned_) + '-' + node_->id;
     ++activities_;
     ++spawned_;
-    ++waiting_; // it will be, in a moment: nobody else must be started for the same reason
+    ++waiting_; // counted before it waits: otherwise the next call would start another one
     try {
         spawn([self = shared_from_this(), worker_id] { self->run_activities(worker_id); });
     } catch (const std::system_error&) {
@@ -79,7 +83,7 @@ void ThreadRunner::grow() {
         if (activities_ == 0) {
             throw;
         }
-        // Fewer threads than wished for still get everything done.
+        // Fewer threads than wanted still do all work.
     }
     node_->activity_thread_count = activities_;
 }
@@ -118,14 +122,14 @@ void ThreadRunner::run_activities(const std::string& worker_id) {
                     grow();
                 }
             }
-            ended = settle(dispatcher.run(*std::move(lease)));
+            ended = end_activity(dispatcher.run(*std::move(lease)));
             continue;
         }
         if (fetched.step == Step::idle) {
             const MutexLock lock{mutex_};
-            ended = waiting_ > 1; // one is enough to wait
+            ended = waiting_ > 1; // one waiting thread is enough
             if (ended) {
-                uncount(); // under the same lock: of two, one must stay
+                uncount(); // under the same lock: of two threads that end, one must stay
             }
         }
         if (!ended) {
@@ -138,11 +142,11 @@ void ThreadRunner::run_activities(const std::string& worker_id) {
     }
 }
 
-bool ThreadRunner::settle(Ran ran) {
+bool ThreadRunner::end_activity(Ran ran) {
     const MutexLock lock{mutex_};
     ++waiting_;
     account(lock, ran);
-    // The thread that replaced a zombie is one too many when the zombie has come back.
+    // When a zombie comes back, the thread that replaced it is one too many.
     const bool ends = activities_ > allowed() || is_spare();
     if (ends) {
         uncount();
@@ -150,8 +154,8 @@ bool ThreadRunner::settle(Ran ran) {
     return ends;
 }
 
-// A store may wake its waiters in turn, so that a trickle of work keeps each of them from ever
-// being idle for a whole poll. Those that were not needed at the busiest moment of a while go.
+// A store may wake its waiters in turn, so that little work keeps every thread from being idle for
+// a whole poll. So threads that were not needed at the busiest moment of an interval end.
 bool ThreadRunner::is_spare() {
     const auto now = node_->clock->steady();
     if (now >= next_count_) {
@@ -175,10 +179,10 @@ void ThreadRunner::uncount() {
 void ThreadRunner::account(const MutexLock& lock, Ran ran) {
     if (ran == Ran::zombie || ran == Ran::late) {
         --zombies_;
-        progress_.forced += ran == Ran::late ? 1 : 0; // it stopped after all, before the report
+        progress_.forced += ran == Ran::late ? 1 : 0; // it stopped before the report was made
         changed_.notify_all(lock);
     } else if (stopping_) {
-        progress_.drained += ran == Ran::settled ? 1 : 0;
+        progress_.drained += ran == Ran::finished ? 1 : 0;
         progress_.forced += ran == Ran::interrupted ? 1 : 0;
         changed_.notify_all(lock);
     }
@@ -203,6 +207,12 @@ void ThreadRunner::pace(const StepResult& result, SteadyInstant begun) {
 void ThreadRunner::keep_house(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         node_->agenda.sleep_until(housekeeping_.step(), stop);
+    }
+}
+
+void ThreadRunner::keep_leases(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        node_->lease_agenda.sleep_until(renewals_.step(), stop);
     }
 }
 
@@ -235,12 +245,14 @@ ShutdownReport ThreadRunner::shutdown(Duration timeout) {
     bool only_zombies = in_time;
     if (!in_time) {
         leave_behind();
-        // Those that only had to stop retrying.
+        // Threads that were only retrying end now.
         only_zombies = wait_for_threads(deadline_after(clock, last_moment));
     }
-    if (house_.joinable()) {
-        house_.request_stop();
-        house_.join();
+    for (auto* thread : {&house_, &leases_}) {
+        if (thread->joinable()) {
+            thread->request_stop();
+            thread->join();
+        }
     }
     const auto turns = only_zombies ? 0 : leave_turns_behind();
     release_sessions();
@@ -253,11 +265,11 @@ ShutdownReport ThreadRunner::shutdown(Duration timeout) {
         if (thread->done) {
             ended.splice(ended.end(), threads_, thread);
         } else {
-            thread->thread.detach(); // it keeps the runner alive; destroying it would wait for it
+            thread->thread.detach(); // its destructor would join; the thread owns the runner
         }
     }
     if (only_zombies) {
-        // One that came back a moment ago counts as forced, though its thread may not be done.
+        // A zombie that came back a moment ago counts as forced, though its thread may not be done.
         progress_.leaked = zombies_;
     } else {
         progress_.leaked_turns = std::min(turns, running_ - std::min(running_, zombies_));
@@ -281,8 +293,8 @@ bool ThreadRunner::wait_for_threads(SteadyInstant until) {
     return true;
 }
 
-// Nobody is waited for any more. What still runs is given back, so that it is run elsewhere at
-// once; its thread may come to an end or not.
+// The shutdown waits for no activity any more. It gives those that still run back, so that another
+// runtime runs them at once; their threads may end later, or never.
 void ThreadRunner::leave_behind() {
     node_->force_stop.request_stop();
     for (const auto& activity : node_->activities.take_all()) {
@@ -304,8 +316,8 @@ void ThreadRunner::leave_behind() {
     }
 }
 
-// The code of a turn cannot be asked to stop. Its lease is nobody's from now on, so what it commits
-// later is refused.
+// The code of a turn cannot be asked to stop. P3: after giving back its lease, a later commit of
+// it is refused.
 std::size_t ThreadRunner::leave_turns_behind() {
     const auto turns = node_->leases.held(LeaseKind::turn);
     for (const auto& [token, subject] : turns) {
@@ -327,7 +339,8 @@ std::size_t ThreadRunner::leave_turns_behind() {
     return turns.size();
 }
 
-// A stable node wants its sessions back after the restart; others will never return for theirs.
+// A node with a stable id gets its sessions back after a restart; the sessions of other nodes are
+// released for other workers.
 void ThreadRunner::release_sessions() {
     if (node_->options.worker_node_id || node_->options.activity_threads == 0U) {
         return;

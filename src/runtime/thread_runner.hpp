@@ -1,13 +1,14 @@
-// The only place where threads are made: they call step() of dispatchers until they are told to
-// stop.
+// ThreadRunner: the only place where the library makes threads for a runtime. They call step() of
+// dispatchers until the shutdown. Runtime owns it and calls start() and shutdown().
 //
 //   engine threads      a fixed number; each fetches, runs and commits turns
-//   activity threads    as many as are busy, and one that waits; up to a limit. Those that a burst
-//                       has left over end within seconds
-//   housekeeping        one
+//   activity threads    as many as are busy, and one that waits; up to a limit. Spare ones end
+//                       within seconds after a burst
+//   renewals            one, for leases and sessions
+//   housekeeping        one, for the rest
 //
-// Idle threads wait inside the provider: it wakes one of them when there is work, so nothing is
-// handed from thread to thread here.
+// Idle threads wait inside the provider (long poll). P11: it wakes one of them when there is work,
+// so there is no hand-off between threads here.
 
 #pragma once
 
@@ -15,6 +16,7 @@
 #include "runtime/activity_dispatcher.hpp"
 #include "runtime/housekeeping.hpp"
 #include "runtime/node.hpp"
+#include "runtime/renewals.hpp"
 #include "runtime/step.hpp"
 
 #include <durable/runtime.hpp>
@@ -30,7 +32,7 @@
 
 namespace durable::runtime {
 
-// Held by its threads as well: one that is stuck in an activity at shutdown keeps what it uses.
+// Its threads share ownership: one that is stuck in an activity at shutdown keeps it alive.
 class ThreadRunner final : public std::enable_shared_from_this<ThreadRunner> {
  public:
     explicit ThreadRunner(std::unique_ptr<Node> node);
@@ -38,7 +40,7 @@ class ThreadRunner final : public std::enable_shared_from_this<ThreadRunner> {
     ThreadRunner& operator=(const ThreadRunner&) = delete;
     ~ThreadRunner();
 
-    // Throws std::system_error when there are no threads to be had.
+    // Throws std::system_error when the system makes no threads.
     void start();
 
     // See Runtime::shutdown. Any thread; later callers wait for the first.
@@ -58,35 +60,39 @@ class ThreadRunner final : public std::enable_shared_from_this<ThreadRunner> {
     void run_engine(const std::string& worker_id);
     void run_activities(const std::string& worker_id);
     void keep_house(const std::stop_token& stop);
-    // True: this activity thread has to end, and is not counted any more.
-    [[nodiscard]] bool settle(Ran ran);
+    void keep_leases(const std::stop_token& stop);
+    // For an activity thread after a run. True: it has to end, and is not counted any more.
+    [[nodiscard]] bool end_activity(Ran ran);
     [[nodiscard]] bool is_spare() DURABLE_REQUIRES(mutex_);
     void uncount() DURABLE_REQUIRES(mutex_); // an activity thread that waits and will end
-    // Books how an activity left its thread, an activity thread or an engine thread.
+    // Counts how the run of an activity ended, on an activity thread or an engine thread.
     void account(const MutexLock& lock, Ran ran) DURABLE_REQUIRES(mutex_);
     [[nodiscard]] std::size_t allowed() const DURABLE_REQUIRES(mutex_); // activity threads
     void pace(const StepResult& result, SteadyInstant begun);
 
-    // Waits until only zombies are left, or `until`. True: so it is.
+    // Waits until only zombies are left (true), or until the moment `until` (false).
     [[nodiscard]] bool wait_for_threads(SteadyInstant until);
     void leave_behind();
-    // Of turns whose code does not return: how many there are.
+    // Gives back turns whose code does not return; returns their number.
     [[nodiscard]] std::size_t leave_turns_behind();
     void release_sessions();
 
     const std::unique_ptr<Node> node_;
     Housekeeping housekeeping_;
+    Renewals renewals_;
     std::stop_source stop_fetching_;
 
     Mutex mutex_;
     WakeUp changed_;
     std::list<Thread> threads_ DURABLE_GUARDED_BY(mutex_);
     std::jthread house_;
-    std::size_t running_ DURABLE_GUARDED_BY(mutex_) = 0;    // threads, housekeeping excepted
+    std::jthread leases_;
+    std::size_t running_ DURABLE_GUARDED_BY(mutex_) = 0;    // threads, but for house_ and leases_
     std::size_t activities_ DURABLE_GUARDED_BY(mutex_) = 0; // of these, for activities
     std::size_t waiting_ DURABLE_GUARDED_BY(mutex_) = 0;    // of these, without work
-    std::size_t zombies_ DURABLE_GUARDED_BY(mutex_) = 0;    // of these, lost
-    // The fewest that waited since the last count of the spare ones, and what that count left.
+    std::size_t zombies_ DURABLE_GUARDED_BY(mutex_) = 0;    // of these, given up
+    // The smallest waiting_ since the last count of spare threads, and how many of that count have
+    // not ended yet.
     std::size_t least_waiting_ DURABLE_GUARDED_BY(mutex_) = 0;
     std::size_t spare_ DURABLE_GUARDED_BY(mutex_) = 0;
     SteadyInstant next_count_ DURABLE_GUARDED_BY(mutex_){};

@@ -21,6 +21,7 @@ Where where_of(const OrchestrationItem& item) {
 Result<> ack(Node& node, const OrchestrationItem& item, const TurnCommit& commit) {
     auto delay = first_retry;
     for (int retry = 0;; ++retry) {
+        // P2: after an error nothing was applied, so the same commit can be tried again.
         auto stored = node.provider->ack_orchestration_item(commit);
         if (stored || !stored.error().retryable() || retry == retries) {
             return stored;
@@ -69,7 +70,7 @@ Committed commit_turn(Node& node, const OrchestrationItem& item, const TurnCommi
 
 void give_back(Node& node, const OrchestrationItem& item, GiveBack how) {
     if (how.parked) {
-        how.parked = utf8::printable(*how.parked); // for a reason that is no text the lease stays
+        how.parked = utf8::printable(*how.parked); // a store refuses other text: the lease stays
     }
     const auto given =
         node.provider->abandon_orchestration_item({.lock_token = item.lock_token,
@@ -78,7 +79,7 @@ void give_back(Node& node, const OrchestrationItem& item, GiveBack how) {
                                                    .whole_instance = how.delay.has_value(),
                                                    .parked = std::move(how.parked)});
     if (!given && given.error().code != ErrorCode::lock_lost) {
-        // Its lease will run out instead.
+        // Another worker gets it when the lease expires.
         node.observer.log(LogLevel::warn,
                           where_of(item),
                           "cannot give a turn back",

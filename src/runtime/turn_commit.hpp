@@ -1,5 +1,5 @@
-// Storing a turn. A refused commit never fails the instance (T-21, T-28): the worst that happens is
-// that the turn is run again.
+// Commits a turn, or gives it back. A refused commit never fails the instance (T-21, T-28): P2, the
+// store has applied nothing, and the turn runs again.
 
 #pragma once
 
@@ -16,16 +16,16 @@ namespace durable::runtime {
 
 enum class Committed : std::uint8_t {
     yes,
-    lost,    // somebody else has the instance now: forget the turn
-    refused, // the store does not take it; the lease was given back with a delay
+    lost,    // P3: the lease expired or another worker has it. The turn is dropped
+    refused, // the store refused it; the lease was given back with a delay
 };
 
-// Retries what is transient. `item` is the turn's lease.
+// Retries after transient errors. `item` is the turn's lease.
 [[nodiscard]] Committed
 commit_turn(Node& node, const OrchestrationItem& item, const TurnCommit& commit);
 
 struct GiveBack {
-    std::optional<Duration> delay{}; // of the whole instance: nothing overtakes what was given back
+    std::optional<Duration> delay{}; // P6: of the whole instance, so that later messages wait, too
     bool count_attempt = false;      // true: one step towards max_attempts
     std::optional<std::string> parked{}; // why it does not go on, for clients and operators
 };

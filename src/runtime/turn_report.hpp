@@ -1,5 +1,5 @@
-// What the world is told about a committed turn: the orchestration's own log lines, and metrics
-// that count every execution once (T-32).
+// Reports a committed turn: the orchestration's own log lines, and metrics that count every
+// execution once (T-32).
 
 #pragma once
 

@@ -60,18 +60,18 @@ FileResult<> SimFile::sync() {
     }
     if (!verdict) {
         if (!disk_.crashed_) {
-            inode_->settle_damaged(disk_.random_);
+            inode_->make_partly_durable(disk_.random_);
         }
         return std::unexpected{verdict.error()};
     }
     if (*verdict == SimFiles::Verdict::crash) {
         if (disk_.chance(500)) {
-            inode_->settle();
+            inode_->make_durable();
         }
         return power_is_off("sync", path_);
     }
     ++disk_.syncs_;
-    inode_->settle();
+    inode_->make_durable();
     return {};
 }
 

@@ -35,7 +35,7 @@ class SimFile final : public File {
     FileResult<bool> try_lock() override;
 
  private:
-    // Of calls that change nothing, `go` is the only verdict that comes back.
+    // For a call that changes nothing, the verdict is `go` or an error.
     FileResult<SimFiles::Verdict> admit(std::string_view call, bool changes)
         DURABLE_REQUIRES(disk_.mutex_);
     FileResult<> resize(std::uint64_t size, bool may_shrink, std::string_view call);

@@ -13,7 +13,7 @@
 
 namespace durable::simulation {
 
-// Atomic: a rename removes one name and sets another. `directory` is the one whose sync settles it.
+// Atomic: a rename removes one name and sets another. A sync of `directory` makes it durable.
 struct SimFiles::NameChange {
     std::string directory;
     std::optional<std::string> removed;
@@ -387,7 +387,7 @@ std::uint64_t SimFiles::used_bytes() const {
 }
 
 bool SimFiles::chance(unsigned thousandths) {
-    // No roll for a chance that cannot happen: a plan without faults uses up no randomness.
+    // A chance of zero draws no number: a plan without faults uses up no randomness.
     return thousandths > 0 && random_() % 1000 < thousandths;
 }
 
@@ -396,7 +396,7 @@ void SimFiles::lose_power(Survival survival) {
         inode->locked = false;
     }
     if (survival == Survival::everything) {
-        return; // the system still has it all, and may still lose it with the power
+        return; // the system still has all changes; a later power loss may drop them
     }
     const auto keep_name =
         survival == Survival::nothing ? 0U : 250 * static_cast<unsigned>(random_() % 5);
@@ -413,13 +413,13 @@ void SimFiles::lose_power(Survival survival) {
     }
     names_ = durable_names_;
 
-    std::set<SimInode*> settled; // one file may have two names after a rename that was half lost
+    std::set<SimInode*> seen; // a file may have two names after a rename that survived in part
     for (const auto& [path, inode] : names_) {
-        if (!settled.insert(inode.get()).second) {
+        if (!seen.insert(inode.get()).second) {
             continue;
         }
         if (survival == Survival::some) {
-            inode->settle_damaged(random_);
+            inode->make_partly_durable(random_);
         }
         inode->content = inode->durable_content;
         inode->pending.clear();

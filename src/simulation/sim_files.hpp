@@ -1,5 +1,5 @@
-// SimFiles: a disk in memory that keeps what was synced apart from what was only written, and does
-// to the difference what a crash may do: drop it, keep it, tear it, reorder it, garble it.
+// SimFiles: a disk in memory that keeps synced changes apart from those that were only written. A
+// simulated crash drops, keeps, tears, reorders or garbles the latter.
 //
 // Every call has a number. A test learns from calls() how many a workload makes, and then runs it
 // again once per number with crash_at(n) or fail_at(n). All chance comes from the seed.
@@ -26,7 +26,7 @@
 
 namespace durable::simulation {
 
-// What a crash leaves of that which was not synced.
+// What a crash leaves of the changes that were not synced.
 enum class Survival : std::uint8_t {
     nothing,    // power loss, nothing had left the cache
     everything, // process crash: the system still has it all
@@ -57,7 +57,7 @@ class SimFiles final : public Files {
     FileResult<std::vector<DirectoryEntry>> list(const std::string& directory) override;
     FileResult<> sync_directory(const std::string& path) override;
     FileResult<std::unique_ptr<Directory>> open_directory(const std::string& path) override;
-    FileResult<std::string> absolute(const std::string& path) override; // everybody works in "/"
+    FileResult<std::string> absolute(const std::string& path) override; // working directory: "/"
     FileResult<std::string> resolve(const std::string& path) override;  // there are no links
     FileResult<FileStatus> status(const std::string& path) override;
 
@@ -69,8 +69,8 @@ class SimFiles final : public Files {
     // Only that call fails. A failed sync loses part of the data, as systems do.
     void fail_at(std::uint64_t call, std::errc code);
     void set_fault_rates(const FaultRates& rates);
-    // Writes find no space, also where it was allocated, as on file systems that never write in
-    // place; until told otherwise.
+    // Until refuse_writes(false), writes find no space, also where it was allocated, as on file
+    // systems that never write in place.
     void refuse_writes(bool refuse);
     // The size of the disk: what files hold or have allocated, in bytes.
     void set_capacity(std::uint64_t bytes);
@@ -84,15 +84,15 @@ class SimFiles final : public Files {
         std::string path;
     };
     void keep_trace();                             // of all calls from now on
-    [[nodiscard]] std::vector<Call> trace() const; // the first one is call 0 if it was kept since
+    [[nodiscard]] std::vector<Call> trace() const; // begins with the first call after keep_trace()
 
-    // ---- Looking and damaging, around the interface; no call is counted
+    // ---- For tests: reads and damages files past the interface; no call is counted
 
     [[nodiscard]] std::uint64_t syncs() const;            // syncs of files so far
     [[nodiscard]] std::uint64_t used() const;             // bytes on the disk
     [[nodiscard]] std::vector<std::string> paths() const; // all files, sorted
     [[nodiscard]] std::string content(const std::string& path) const;
-    // Both what is cached and what is on the disk, as bit rot or a bad tool would.
+    // Replaces the cached and the durable content, as bit rot or a faulty tool would.
     void overwrite(const std::string& path, std::string content);
 
  private:
@@ -102,7 +102,7 @@ class SimFiles final : public Files {
     enum class Verdict : std::uint8_t { go, crash };
     using Names = std::map<std::string, std::shared_ptr<SimInode>, std::less<>>;
 
-    // Counts the call and decides its fate.
+    // Counts the call and decides whether it works, fails or crashes.
     FileResult<Verdict> admit(std::string_view call, const std::string& path, unsigned rate)
         DURABLE_REQUIRES(mutex_);
     FileResult<> require_space(const SimInode& inode, std::uint64_t size) DURABLE_REQUIRES(mutex_);

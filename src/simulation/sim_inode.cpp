@@ -25,28 +25,28 @@ void make_change(std::string& content, const SimInode::Change& change) {
     }
 }
 
-// How kind this crash is: rolled once per crash, so that some lose everything and some only a bit.
-struct Mood {
+// How much a crash damages: drawn once per crash, so that some lose everything and some only a bit.
+struct Severity {
     unsigned drop = 0; // thousandths
     unsigned tear = 0;
     unsigned garble = 0;
 };
 
-Mood roll_mood(std::mt19937_64& random) {
-    static constexpr Mood moods[] = {
+Severity roll_severity(std::mt19937_64& random) {
+    static constexpr Severity severities[] = {
         {0, 0, 0}, {1000, 0, 0}, {500, 0, 0}, {500, 300, 0}, {300, 200, 300}, {50, 20, 10}};
-    return moods[random() % std::size(moods)];
+    return severities[random() % std::size(severities)];
 }
 
-// What a disk has of a file whose bytes and size reach it each in their own time.
+// Applies a part of the change: bytes and size reach the disk independently.
 void apply_damaged(std::string& content,
                    const SimInode::Change& change,
-                   const Mood& mood,
+                   const Severity& severity,
                    std::mt19937_64& random) {
     const auto roll = [&](unsigned thousandths) { return random() % 1000 < thousandths; };
     if (change.new_size) {
-        // Growing is left to the size that survives; what was cut off may still be there.
-        if (*change.new_size < content.size() && !roll(mood.drop)) {
+        // surviving_size() decides about growth; bytes that were cut off may still be there.
+        if (*change.new_size < content.size() && !roll(severity.drop)) {
             content.resize(*change.new_size);
         }
         return;
@@ -57,13 +57,13 @@ void apply_damaged(std::string& content,
             std::min<std::size_t>(sector - offset % sector, change.bytes.size() - at);
         std::string piece = change.bytes.substr(at, length);
         at += length;
-        if (roll(mood.drop)) {
+        if (roll(severity.drop)) {
             continue;
         }
-        if (roll(mood.tear)) {
+        if (roll(severity.tear)) {
             piece.resize(random() % (piece.size() + 1));
         }
-        if (roll(mood.garble)) {
+        if (roll(severity.garble)) {
             for (char& byte : piece) {
                 byte = static_cast<char>(random());
             }
@@ -76,20 +76,20 @@ std::uint64_t size_after(std::uint64_t size, const SimInode::Change& change) {
     return change.new_size.value_or(std::max(size, change.offset + change.bytes.size()));
 }
 
-// Sizes reach the disk in their order, but not each as a whole: the one that survives is any that
-// the file had since the last sync, or any between two of them.
+// Sizes reach the disk in their order, but may be torn: the surviving one is any that the file had
+// since the last sync, or any between two of those.
 std::uint64_t surviving_size(std::uint64_t durable,
                              const std::vector<SimInode::Change>& changes,
-                             const Mood& mood,
+                             const Severity& severity,
                              std::mt19937_64& random) {
     std::vector<std::uint64_t> sizes{durable};
     for (const auto& change : changes) {
         sizes.push_back(size_after(sizes.back(), change));
     }
-    if (mood.drop == 0) {
+    if (severity.drop == 0) {
         return sizes.back();
     }
-    if (mood.drop == 1000) {
+    if (severity.drop == 1000) {
         return durable;
     }
     const auto at = random() % sizes.size();
@@ -107,18 +107,18 @@ void SimInode::change(Change change) {
     pending.push_back(std::move(change));
 }
 
-void SimInode::settle() {
+void SimInode::make_durable() {
     for (const auto& each : pending) {
         make_change(durable_content, each);
     }
     pending.clear();
 }
 
-void SimInode::settle_damaged(std::mt19937_64& random) {
-    const Mood mood = roll_mood(random);
-    const auto size = surviving_size(durable_content.size(), pending, mood, random);
+void SimInode::make_partly_durable(std::mt19937_64& random) {
+    const Severity severity = roll_severity(random);
+    const auto size = surviving_size(durable_content.size(), pending, severity, random);
     for (const auto& each : pending) {
-        apply_damaged(durable_content, each, mood, random);
+        apply_damaged(durable_content, each, severity, random);
     }
     durable_content.resize(size, '\0');
     pending.clear();

@@ -1,5 +1,5 @@
 // One file of the simulated disk: its bytes as programs see them, as the disk has them, and the
-// changes in between that a crash may treat as it likes.
+// changes in between, of which a crash may drop or damage any.
 
 #pragma once
 
@@ -29,11 +29,11 @@ struct SimInode {
     std::vector<Change> pending;
 
     void change(Change change);
-    // All of it is durable now.
-    void settle();
-    // What is on the disk now is all that will ever be there of the pending changes: some of their
-    // sectors, and one of the sizes on the way from the durable one to the current one.
-    void settle_damaged(std::mt19937_64& random);
+    // All pending changes reach the disk.
+    void make_durable();
+    // Some sectors of the pending changes reach the disk, and one of the sizes between the durable
+    // one and the current one. The rest is lost.
+    void make_partly_durable(std::mt19937_64& random);
 };
 
 [[nodiscard]] std::unexpected<FileError>

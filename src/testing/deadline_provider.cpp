@@ -25,7 +25,7 @@ void DeadlineProvider::learn() {
         admin->list_instances_by_status(std::string{name_of(ExecutionStatus::running)});
     for (const auto& instance : running.value_or(std::vector<std::string>{})) {
         for (const auto& event : read(instance).value_or(std::vector<HistoryEvent>{})) {
-            // One that has fired or was cancelled only means a stop where nothing happens.
+            // A timer that has fired or was cancelled only adds a stop at which nothing happens.
             if (const auto* timer = std::get_if<history::TimerCreated>(&event.kind)) {
                 remember(from_epoch_ms(timer->fire_at_ms));
             }
@@ -66,7 +66,7 @@ std::vector<DeadlineProvider::Interrupted> DeadlineProvider::take_interrupted() 
 Result<std::optional<WorkLease>> DeadlineProvider::fetch_work_item(const FetchWork& request) {
     {
         const MutexLock lock{mutex_};
-        interrupting_ = false; // of one that nobody wanted any more: it was not acknowledged
+        interrupting_ = false; // the interrupted activity was cancelled: it was not acknowledged
     }
     return ForwardingProvider::fetch_work_item(request);
 }

@@ -1,6 +1,6 @@
-// The store as a TestRuntime sees it. Remembers when something will become possible that is not
-// yet: timers, delays, backoffs; that is what a test that skips time jumps to. And nobody waits in
-// it: what a test waits for on the only thread there is would never come.
+// DeadlineProvider: the store as a TestRuntime sees it. It remembers the moments at which work
+// becomes due (timers, delays, backoffs): a test that skips time jumps to them. None of its calls
+// waits: the test has one thread, so what it waits for would never come.
 
 #pragma once
 
@@ -23,18 +23,18 @@ class DeadlineProvider final : public ForwardingProvider {
  public:
     DeadlineProvider(std::shared_ptr<Provider> inner, std::shared_ptr<Clock> clock);
 
-    // Finds the timers that were set before we watched, for stores that do not tell what is due.
+    // Finds the timers that were set earlier, for stores that do not report what is due.
     void learn();
 
-    // What the node can run: an instance that it cannot is handed to it a while after it was told
-    // to end.
+    // The code of the node. An instance whose code it does not have is handed to it some time after
+    // a cancellation (OrchestrationCode::cancelled_for).
     void set_code(std::shared_ptr<const OrchestrationCode> code) { code_ = std::move(code); }
 
-    // The first one after now: as the store tells, and as it was seen here.
+    // The first moment after now, of those that the store reports and those remembered here.
     [[nodiscard]] std::optional<Instant> next();
 
-    // The activity that runs now has come to the limit of a call: what it answers is not kept, and
-    // it is handed out again after this moment.
+    // The running activity has reached the time limit of the test's call: its result is not stored,
+    // and the next fetch after this moment gets it again.
     void interrupt();
 
     struct Interrupted {
@@ -58,11 +58,11 @@ class DeadlineProvider final : public ForwardingProvider {
     [[nodiscard]] Result<> enqueue_for_orchestrator(const WorkItem& item,
                                                     std::optional<Duration> delay) override;
 
-    // What is there; timed_out when that would have to be waited for.
+    // The state as it is; timed_out when the caller would have to wait for a change.
     [[nodiscard]] Result<InstanceState> watch_instance(const WatchInstance& request) override;
 
  private:
-    // True: what is about to be acknowledged was interrupted.
+    // True: the activity that is about to be acknowledged was interrupted.
     [[nodiscard]] bool note_interruption(const std::optional<WorkItem>& completion);
     [[nodiscard]] std::optional<Instant> next_of_store();
     void remember(Instant when);

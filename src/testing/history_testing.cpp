@@ -28,7 +28,7 @@ void carry(std::optional<std::vector<CarriedMessage>>& messages,
     messages->push_back({.name = std::move(name), .data = std::move(data)});
 }
 
-// As a worker writes them.
+// The details as a worker writes them.
 details::Application activity_details(Failure failure) {
     details::Application details{.message = std::move(failure.message),
                                  .retryable = failure.retryable,
@@ -40,7 +40,7 @@ details::Application activity_details(Failure failure) {
     return details;
 }
 
-// What the changes in these events leave.
+// The KV values after the changes in these events.
 KvSnapshot kv_after(std::span<const HistoryEvent> events, KvSnapshot kv = {}) {
     for (const auto& event : events) {
         if (const auto* const set = std::get_if<history::KeyValueSet>(&event.kind)) {
@@ -56,7 +56,7 @@ KvSnapshot kv_after(std::span<const HistoryEvent> events, KvSnapshot kv = {}) {
     return kv;
 }
 
-// The execution before `first`, reduced to what it left.
+// An execution before `first` that sets these values and does nothing else.
 std::vector<HistoryEvent> as_events(const KvSnapshot& kv, const HistoryEvent& first) {
     std::vector<HistoryEvent> events;
     const auto add = [&](history::Kind kind) {
@@ -202,7 +202,7 @@ HistoryBuilder& HistoryBuilder::carried_kv(std::string key, std::string value) {
         execution_ = 2;
         std::ranges::for_each(events_, [](HistoryEvent& event) { event.execution_id = 2; });
     }
-    auto carried = events_.at(earlier_); // the start: of the same instance, at that time
+    auto carried = events_.at(earlier_); // a copy of the start: same instance, same time
     carried.event_id = earlier_ + 1;
     carried.execution_id = 1;
     carried.kind = history::KeyValueSet{.key = std::move(key),

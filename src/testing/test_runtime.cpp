@@ -2,6 +2,7 @@
 #include "runtime/housekeeping.hpp"
 #include "runtime/node.hpp"
 #include "runtime/orchestration_dispatcher.hpp"
+#include "runtime/renewals.hpp"
 #include "testing/deadline_provider.hpp"
 
 #include <durable/history_testing.hpp>
@@ -31,7 +32,7 @@ void check(const Registry& registry, const RuntimeOptions& options) {
     }
 }
 
-// "400 days": in the largest unit that counts it without a rest.
+// "400 days": in the largest unit that divides it.
 std::string text_of(Duration duration) {
     struct Unit {
         Duration length;
@@ -59,8 +60,8 @@ std::string text_of(Instant moment, Instant now) {
                                : "after the year 9999";
 }
 
-// "the activity 'Watch' of order-7": one that swallows the exception is known by its instance
-// alone.
+// "the activity 'Watch' of order-7". Of an activity that swallowed the exception, only the instance
+// is known.
 std::string text_of(const testing::DeadlineProvider::Interrupted& each) {
     return (each.activity.empty() ? "an activity" : "the activity '" + each.activity + "'") +
            " of " + each.instance;
@@ -82,6 +83,7 @@ struct TestRuntime::Parts {
                    return skip(duration, stop);
                }},
           housekeeping{node},
+          renewals{node},
           turns{node, "test-orchestrations"},
           turns_beside{node, "test-orchestrations-beside"},
           activities{node, "test-activities"} {
@@ -89,8 +91,13 @@ struct TestRuntime::Parts {
         deadlines->set_code(node.orchestration_code);
     }
 
-    // Time passes at once, and what is leased is kept meanwhile. Beside an activity that sleeps,
-    // it stops wherever orchestrations can go on: they may ask the activity to stop.
+    void keep_up() {
+        renewals.step();
+        housekeeping.step();
+    }
+
+    // Moves the clock instead of waiting, and renews leases meanwhile. While an activity sleeps, it
+    // stops wherever orchestrations can go on, and runs them: they may cancel the activity.
     bool skip(Duration duration, const std::stop_token& stop) {
         constexpr auto most_stops = 1000;
         const bool of_activity = is_of_activity(stop);
@@ -98,7 +105,7 @@ struct TestRuntime::Parts {
         const auto wanted = add_saturating(clock->steady(), duration);
         const auto until = of_activity ? std::min(wanted, limit.at) : wanted;
         const auto stride = (until - clock->steady()) / most_stops;
-        housekeeping.step();
+        keep_up();
         while (!stop.stop_requested()) {
             if (of_activity) {
                 count_sleep();
@@ -116,13 +123,13 @@ struct TestRuntime::Parts {
                 throw std::runtime_error{
                     "it sleeps for ever, and nothing is due that could stop it"};
             }
-            auto next = std::min(housekeeping.keep_over(until - now, stride), until);
+            auto next = std::min(renewals.keep_over(until - now, stride), until);
             if (due) {
                 next = std::min(next, add_saturating(now, *due - clock->now()));
             }
             clock->advance(next - now);
         }
-        housekeeping.step();
+        keep_up();
         if (until < wanted && !stop.stop_requested()) {
             deadlines->interrupt();
             throw std::runtime_error{"it sleeps beyond " + limit.text +
@@ -131,7 +138,7 @@ struct TestRuntime::Parts {
         return !stop.stop_requested();
     }
 
-    // Others that pause wait for the store to recover.
+    // Pauses without an activity's stop token wait for the store to recover.
     [[nodiscard]] bool is_of_activity(const std::stop_token& stop) const {
         return stop.stop_possible() && stop != node.force_stop.get_token();
     }
@@ -145,7 +152,7 @@ struct TestRuntime::Parts {
         }
     }
 
-    // One level deep: a short activity that such a turn runs sleeps without company.
+    // Not nested: while a short activity of such a turn sleeps, no further turns run.
     void run_turns_beside() {
         if (node.options.orchestration_threads == 0U) {
             return;
@@ -162,7 +169,7 @@ struct TestRuntime::Parts {
         }
     }
 
-    // To a moment on the wall. False: the clock has come to its end.
+    // To a moment of the wall clock. False: the clock's range ends before it.
     bool skip_to(Instant moment) {
         const auto before = clock->now();
         skip(moment - before, {});
@@ -175,7 +182,7 @@ struct TestRuntime::Parts {
                "an orchestration continue as new for ever?";
     }
 
-    // The report of the first parked instance that `id` is, or waits for.
+    // The first parked instance that is `id` or a descendant of it; nullptr: none.
     [[nodiscard]] const ParkedInstance* parked_in_tree(const std::string& id,
                                                        const std::vector<ParkedInstance>& parked) {
         const auto found = std::ranges::find_if(parked, [&](const ParkedInstance& each) {
@@ -184,7 +191,7 @@ struct TestRuntime::Parts {
         return found == parked.end() ? nullptr : &*found;
     }
 
-    // Which code something that `id` is, or waits for, needs and will not find here.
+    // The code that `id` or a descendant of it needs, and that is not registered here.
     [[nodiscard]] std::optional<std::string> missing_code_in_tree(const std::string& id) {
         auto* const admin = store->as_management_capability();
         const auto waiting = admin != nullptr ? admin->list_parked(Duration::zero(), 1000)
@@ -193,7 +200,7 @@ struct TestRuntime::Parts {
             const bool turn = each.kind == ParkedWork::Kind::turn;
             const bool known = turn ? node.orchestration_code->has(each.name, each.version)
                                     : node.activity_code->contains(each.name);
-            // Whose child it is, is stored with its first turn.
+            // An instance before its first turn has no stored parent yet: it may be a descendant.
             const bool unborn = !admin->get_parent_id(each.instance);
             if (!each.name.empty() && !known && (unborn || belongs_to(each.instance, id))) {
                 return each.instance + " needs the " + (turn ? "orchestration " : "activity ") +
@@ -222,10 +229,29 @@ struct TestRuntime::Parts {
         return turns.step(Duration::zero(), {}).step == runtime::Step::worked;
     }
 
+    // An activity that calls this runs beside the next one: that one needs a dispatcher of its own,
+    // because a dispatcher holds one lease at a time.
     bool run_activity() {
         sleeps = 0;
-        return node.options.activity_threads != 0U &&
-               activities.step(Duration::zero(), {}).step == runtime::Step::worked;
+        if (node.options.activity_threads == 0U) {
+            return false;
+        }
+        const auto step = [](runtime::ActivityDispatcher& dispatcher) {
+            return dispatcher.step(Duration::zero(), {}).step == runtime::Step::worked;
+        };
+        if (running_activity) {
+            runtime::ActivityDispatcher beside{node, "test-activities-beside"};
+            return step(beside);
+        }
+        struct Running {
+            explicit Running(bool& its_flag) : flag{its_flag} { flag = true; }
+            Running(const Running&) = delete;
+            Running& operator=(const Running&) = delete;
+            ~Running() { flag = false; }
+            bool& flag;
+        };
+        const Running running{running_activity};
+        return step(activities);
     }
 
     bool run_until_idle() {
@@ -243,12 +269,12 @@ struct TestRuntime::Parts {
     [[nodiscard]] Result<OrchestrationStatus> finish(const std::string& id, Duration span);
     [[nodiscard]] std::string not_done(const std::string& id, std::optional<Instant> next);
 
-    // Beyond which no activity sleeps: the call that runs ends there.
+    // The time limit of the running call: no activity sleeps beyond it.
     struct Limit {
         SteadyInstant at = SteadyInstant::max();
         std::string text; // "24 h, the limit of this finish()"
     };
-    // For as long as it lives. The one of a call inside of a call may be shorter, not longer.
+    // Sets the limit while it lives. A call inside of a call may shorten it, not extend it.
     class Within {
      public:
         Within(Parts& parts, Duration span, std::string_view call)
@@ -275,11 +301,13 @@ struct TestRuntime::Parts {
     std::shared_ptr<Provider> provider;
     runtime::Node node;
     runtime::Housekeeping housekeeping;
+    runtime::Renewals renewals;
     runtime::OrchestrationDispatcher turns;
     runtime::OrchestrationDispatcher turns_beside; // while an activity sleeps
     runtime::ActivityDispatcher activities;
     bool running_beside = false;
-    std::size_t sleeps = 0; // of what runs now
+    bool running_activity = false;
+    std::size_t sleeps = 0; // of the running turn or activity
     Limit limit;
 };
 
@@ -322,7 +350,7 @@ void TestRuntime::Parts::advance(Duration by) {
     }
 }
 
-// Why an instance is not done: its time is over, or nobody will ever wake it.
+// Why an instance is not done: the time limit is over, or nothing is due that could wake it.
 std::string TestRuntime::Parts::not_done(const std::string& id, std::optional<Instant> next) {
     if (!next) {
         return id + " waits for something from outside";
@@ -355,14 +383,14 @@ Result<OrchestrationStatus> TestRuntime::Parts::finish(const std::string& id, Du
         const bool over = !next || *next > until;
         const auto waiting = node.parked.list(clock->now());
         if (const auto* found = parked_in_tree(id, waiting)) {
-            // Once more: a cancellation may have come since.
+            // It gets one more attempt: a cancellation may have come since.
             if (over || found->attempts > attempts.value_or(found->attempts)) {
                 return fail(ErrorCode::orchestration_failed, found->report, found->instance);
             }
             attempts = attempts.value_or(found->attempts);
         }
         if (const auto missing = over ? missing_code_in_tree(id) : std::nullopt) {
-            // As long as a cancellation would take, whoever has sent it.
+            // Waits as long as a cancellation takes without the code: one may have been sent.
             const auto ends_without =
                 add_saturating(clock->now(), node.options.cancel_without_code_after);
             if (waited_for_code || ends_without > until || !skip_to(ends_without)) {
@@ -380,7 +408,7 @@ Result<OrchestrationStatus> TestRuntime::Parts::finish(const std::string& id, Du
     }
 }
 
-// What runs may destroy the TestRuntime: each call holds what it needs to its end.
+// The test's code may destroy the TestRuntime during a call: each call owns parts_ to its end.
 
 bool TestRuntime::run_turn() {
     const auto parts = parts_;

@@ -1,5 +1,5 @@
-#include "validation/categories.hpp"
-#include "validation/expect.hpp"
+#include "validation/checks/categories.hpp"
+#include "validation/support/expect.hpp"
 
 #include <durable/validation.hpp>
 
@@ -12,7 +12,7 @@ namespace durable::validation {
 
 namespace {
 
-// In the order in which a new provider grows: the basics first.
+// In the order in which a new provider is written: the basics first.
 std::vector<Check> all_checks() {
     std::vector<Check> all;
     for (const auto category : {

@@ -39,7 +39,7 @@ cd "$source"
 deciding=$(find . -path ./build -prune -o \( -name CMakeLists.txt -o -name '*.cmake' \
     -o -name '*.cmake.in' -o -name CMakePresets.json -o -path ./demo -o -path ./check \
     -o -path ./README.md -o -path ./tools/build_env.sh -o -path './tests/clean_root/*' \
-    -o -path ./tools/kill_order_saga.sh \) -type f -print | LC_ALL=C sort)
+    -o -path ./tools/kill_order_saga.sh -o -path ./tools/kill_and_run_again.sh \) -type f -print | LC_ALL=C sort)
 passed=$work/$what.passed
 hash=$(xargs sha256sum <<<"$deciding" | sha256sum)
 if [[ -f $passed && $(<"$passed") == "$hash" ]]; then

@@ -3,8 +3,8 @@
 
 #pragma once
 
+#include <durable/detail/step.hpp>
 #include <durable/log.hpp>
-#include <durable/step.hpp>
 #include <durable/task.hpp>
 #include <durable/time.hpp>
 

@@ -242,11 +242,13 @@ void Disk::settle_file(Node& node, std::size_t before) const {
     drop_if(node.changes, [&](const Change& change) { return change.position < before; });
 }
 
-// A rename is durable with its new name: a file system makes both changes or none.
+// A rename is durable with its new name: a file system makes both changes or none. The old name,
+// perhaps of another directory, then never comes, if it was not durable yet.
 void Disk::settle_names(Number directory, std::size_t before) {
     const auto settled = [&](const NameChange& change) {
         return change.directory == directory && change.position < before;
     };
+    std::vector<NameChange> renamed;
     for (const auto& change : name_changes_) {
         if (!settled(change)) {
             continue;
@@ -259,9 +261,15 @@ void Disk::settle_names(Number directory, std::size_t before) {
         }
         if (change.from) {
             nodes_[change.from->first].names.erase(change.from->second);
+            renamed.push_back(change);
         }
     }
-    drop_if(name_changes_, settled);
+    drop_if(name_changes_, [&](const NameChange& change) {
+        return settled(change) || std::ranges::any_of(renamed, [&](const NameChange& rename) {
+                   return rename.from == std::pair{change.directory, change.name} &&
+                          change.position < rename.position;
+               });
+    });
 }
 
 } // namespace durable::power_cut

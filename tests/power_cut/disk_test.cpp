@@ -201,6 +201,19 @@ TEST_F(DiskTest, ARenameIsThereAsAWhole) {
     EXPECT_EQ(seen, (std::set<Files>{{{"new", "new"}, {"old", "old"}}, {{"old", "new"}}}));
 }
 
+// The old name was never durable, and its directory is synced after the new one's.
+TEST_F(DiskTest, ARenameToAnotherDirectoryLeavesNoOldName) {
+    take({.call = Call::make_directory, .path = "/below"});
+    open(5, "/below", O_RDONLY);
+    open(4, "/new");
+    write(4, 0, "x");
+    sync(4);
+    take({.call = Call::rename, .path = "/new", .other = "/below/a"});
+    sync(5);
+    sync(3);
+    EXPECT_EQ(left(nothing), Files{});
+}
+
 TEST_F(DiskTest, AFileThatWasRemovedComesBackWithoutASync) {
     open(4, "/a");
     write(4, 0, "x");

@@ -18,7 +18,15 @@ constexpr std::size_t cuts_of_an_ample_life = 20;
 constexpr std::size_t shown_calls = 12;
 
 std::string name_of(Kind kind) {
-    return kind == Kind::fs ? "fs" : "sqlite";
+    switch (kind) {
+    case Kind::fs:
+        return "fs";
+    case Kind::sqlite:
+        return "sqlite";
+    case Kind::files:
+        return "files";
+    }
+    return {};
 }
 
 bool changes_names_or_sizes(Call call) {
@@ -40,7 +48,7 @@ class Life {
             throw std::runtime_error{made.error().text};
         }
         std::vector<Child> members;
-        const std::size_t count = experiment_.kind == Kind::fs ? 1 : 2;
+        const std::size_t count = experiment_.kind == Kind::sqlite ? 2 : 1;
         for (std::size_t member = 0; member < count; ++member) {
             members.push_back(Child::recorded({"work",
                                                name_of(experiment_.kind),

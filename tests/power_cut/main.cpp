@@ -36,10 +36,16 @@ namespace {
 using Arguments = std::span<const std::string>;
 
 Kind kind_of(const std::string& name) {
-    if (name != "fs" && name != "sqlite") {
-        throw std::invalid_argument{"fs or sqlite, not " + name};
+    if (name == "fs") {
+        return Kind::fs;
     }
-    return name == "fs" ? Kind::fs : Kind::sqlite;
+    if (name == "sqlite") {
+        return Kind::sqlite;
+    }
+    if (name == "files") {
+        return Kind::files;
+    }
+    throw std::invalid_argument{"fs, sqlite or files, not " + name};
 }
 
 Lies lies_of(const std::string& name) {

@@ -3,7 +3,7 @@
 #include "base/files.hpp"
 #include "base/random.hpp"
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/verify.hpp"
+#include "providers/fs/repair/verify.hpp"
 
 #include <durable/sqlite.hpp>
 #include <durable/testing.hpp>
@@ -13,6 +13,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include <files_provider.hpp>
 #include <sqlite3.h>
 
 namespace durable::power_cut {
@@ -63,6 +64,10 @@ Result<std::shared_ptr<Provider>> open_store(const StorePlace& place) {
         return sqlite::open(place.path(),
                             {.clock = clock_of(place.life), .unstarted_message_ttl = for_ever});
     }
+    if (place.kind == Kind::files) {
+        return files_store::open(
+            place.path(), {.clock = clock_of(place.life), .unstarted_message_ttl = for_ever});
+    }
     fs::Machine machine;
     if (place.tight()) {
         machine.segment_sizes = {.first = 1U << 16U, .largest = 1U << 17U};
@@ -77,8 +82,15 @@ Result<std::shared_ptr<Provider>> open_store(const StorePlace& place) {
 }
 
 std::string flaw_of_store(const StorePlace& place) {
-    return place.kind == Kind::fs ? flaw_of_directory(place.path())
-                                  : flaw_of_database(place.path());
+    switch (place.kind) {
+    case Kind::fs:
+        return flaw_of_directory(place.path());
+    case Kind::sqlite:
+        return flaw_of_database(place.path());
+    case Kind::files:
+        return {};
+    }
+    return {};
 }
 
 std::string make_payload(std::string_view tag, std::size_t size) {

@@ -13,7 +13,7 @@
 
 namespace durable::power_cut {
 
-enum class Kind : std::uint8_t { fs, sqlite };
+enum class Kind : std::uint8_t { fs, sqlite, files };
 
 struct StorePlace {
     Kind kind = Kind::fs;
@@ -23,7 +23,7 @@ struct StorePlace {
     std::uint64_t life = 1;
 
     [[nodiscard]] std::string path() const {
-        return directory + (kind == Kind::fs ? "/store" : "/store.db");
+        return directory + (kind == Kind::sqlite ? "/store.db" : "/store");
     }
     [[nodiscard]] bool tight() const noexcept { return life % 2 == 1; }
 };
@@ -31,8 +31,9 @@ struct StorePlace {
 // Time stands still in a life, and between two of them every lease ends.
 [[nodiscard]] Result<std::shared_ptr<Provider>> open_store(const StorePlace& place);
 
-// What the store's own check finds, `durable verify` or PRAGMA integrity_check; empty: nothing. A
-// store that does not exist, or whose making was cut off, has no flaw. No process may have it open.
+// What the store's own check finds, `durable verify` or PRAGMA integrity_check; empty: nothing, or
+// it has none. A store that does not exist, or whose making was cut off, has no flaw. No process
+// may have it open.
 [[nodiscard]] std::string flaw_of_store(const StorePlace& place);
 
 // "TAG:SIZE:" and letters that follow from the tag, of that size.

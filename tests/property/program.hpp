@@ -5,7 +5,7 @@
 #pragma once
 
 #include <durable/context.hpp>
-#include <durable/handler.hpp>
+#include <durable/detail/handler.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -417,7 +417,8 @@ std::string Town::live() {
         call_on_everybody();
         advance(10s);
     }
-    for (const auto& parked : Management::of(store_)->parked(0s).value()) {
+    const auto waiting = Management::of(store_)->parked(0s).value();
+    for (const auto& parked : waiting) {
         blame(parked.instance, "waits for " + parked.name + " " + parked.reason);
     }
     for (const auto& id : everybody()) {

@@ -109,7 +109,7 @@ TEST(Registry, ListsItsMistakesByName) {
                   "'.' and ':'",
                   "activity '__mine': a durable name must not begin with '__': such names are the "
                   "library's own",
-                  "orchestration 'Hello' is pinned to version 9.9.9, which nobody has bound"}));
+                  "orchestration 'Hello' is pinned to version 9.9.9, which is not bound"}));
 }
 
 TEST(Registry, FunctionsThatAreNullAreMistakes) {

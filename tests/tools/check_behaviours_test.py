@@ -14,7 +14,8 @@ class CheckBehaviours(SampleTree):
         self.enterContext(mock.patch.object(check_behaviours, "SECTIONS", {"T": 1, "B.1": 2}))
         self.write("tests/replay/race_test.cpp",
                    "TEST(Race, IsWon) {\n}\nTEST_P(Race,\n       IsLost) {\n}\n")
-        self.write("src/validation/prune.cpp", 'const Check list[] = {\n    {"test_prune", "x"},\n')
+        self.write("src/validation/checks/prune.cpp",
+                   'const Check list[] = {\n    {"test_prune", "x"},\n')
 
     def problems(self, *rows):
         self.write("tests/behaviours.csv", HEAD + "".join(row + "\n" for row in rows))

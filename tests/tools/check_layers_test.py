@@ -56,6 +56,24 @@ class CheckLayers(SampleTree):
 
         self.assertIn("this room is pure: <thread> reaches the world", self.only_problem())
 
+    def test_directories_of_a_room_follow_its_data_flow(self):
+        self.write("src/providers/fs/format/frame.hpp", "// A header.\n")
+        self.write("src/providers/fs/journal/journal.hpp",
+                   '#include "providers/fs/format/frame.hpp"\n')
+        self.write("src/providers/fs/provider.cpp", '#include "providers/fs/journal/journal.hpp"\n')
+        self.assertEqual(check_layers.problems(self.root), [])
+
+        self.write("src/providers/fs/format/a.cpp", '#include "providers/fs/journal/journal.hpp"\n')
+        self.assertIn('providers/fs/format may not include "providers/fs/journal/journal.hpp"',
+                      self.only_problem())
+
+    def test_the_ledger_has_no_mutex_and_no_clock(self):
+        self.write("src/providers/ledger/a.hpp", "// Under the Mutex of its provider.\nint a;\n")
+        self.assertEqual(check_layers.problems(self.root), [])
+
+        self.write("src/providers/ledger/a.hpp", "#include <durable/time.hpp>\nClock& clock;\n")
+        self.assertIn("a.hpp:2: error: Clock does not belong here", self.only_problem())
+
     def test_new_rooms_and_new_public_headers_must_be_entered(self):
         self.write("src/attic/a.cpp", "#include <vector>\n")
         self.assertIn("room attic is not in tools/check_layers.py", self.only_problem())

@@ -27,6 +27,10 @@ class CheckStyle(SampleTree):
         self.assert_rejected("tests/unit/a_test.cpp", "std::this_thread::sleep_for(1s);\n",
                              "instead of sleeping")
 
+    def test_no_loop_runs_over_the_value_of_a_temporary(self):
+        self.assert_rejected("tests/unit/a_test.cpp", "for (const auto& a : b.list().value()) {\n",
+                             "before the loop begins")
+
     def test_tests_are_not_switched_off(self):
         self.assert_rejected("tests/unit/a_test.cpp", "TEST(A, DISABLED_B) {}\n",
                              "a test runs or does not exist")
@@ -66,6 +70,13 @@ class CheckStyle(SampleTree):
 
         self.assertEqual(check_style.problems(self.root),
                          ["README.md:1: error: docs/gone.md does not exist"])
+
+    def test_documents_are_not_wider_than_a_screen(self):
+        wide = "word " * 24 + "end"
+        self.write("docs/a.md", f"{wide}\n\n| {wide} |\n\n```\n{wide}\n```\n\n- {'x' * 130}\n")
+
+        self.assertEqual(check_style.problems(self.root),
+                         ["docs/a.md:1: error: at most 120 columns"])
 
     def test_code_in_a_page_is_cut_from_a_compiled_file(self):
         self.write("examples/a.cpp", "// A.\nint a();\nint b();\n")

@@ -68,7 +68,7 @@ Load load_of(const Workload& workload, const Load& asked) {
     return load;
 }
 
-// A line that is written over and over, if there is somebody to look at it.
+// A progress line that is written over and over, if standard error is a terminal.
 class ProgressLine {
  public:
     ProgressLine(std::ostream& err, const Workload& workload)
@@ -78,7 +78,7 @@ class ProgressLine {
     ProgressLine& operator=(const ProgressLine&) = delete;
     ~ProgressLine() {
         if (err_ != nullptr) {
-            *err_ << "\r\033[K" << std::flush; // and nothing is left of it
+            *err_ << "\r\033[K" << std::flush; // erases the line
         }
     }
 
@@ -93,7 +93,7 @@ class ProgressLine {
     }
 
  private:
-    std::ostream* err_; // nullptr: nobody looks
+    std::ostream* err_; // nullptr: no terminal
     std::string_view name_;
 };
 
@@ -114,7 +114,7 @@ Result<Measurement> measure(const Workload& workload, const Options& options, st
         line.show(done, load);
         return unless_interrupted();
     });
-    DURABLE_TRY(unless_interrupted()); // nobody waits for the result any more
+    DURABLE_TRY(unless_interrupted()); // the user does not want the result any more
     if (found) {
         found->workload = workload.name;
         found->store = options.store;

@@ -1,4 +1,4 @@
-// Callers: threads that make the same call again and again, and what that took.
+// Callers: threads that make the same call again and again, and the time that it took.
 
 #pragma once
 
@@ -27,16 +27,15 @@ struct CallsMade {
     std::uint64_t count = 0;
     double seconds = 0;
     Latencies latencies;
-    // The longest time in which no call came to its end, and all that would be noticed.
+    // The longest time in which no call ended, and all pauses that are long enough to matter.
     std::chrono::nanoseconds longest_pause{0};
     std::vector<Interval> pauses;
 };
 
-// Told now and then how many calls have ended; an error ends it all.
+// Called now and then with the number of calls that have ended; an error ends the measurement.
 using Progress = std::function<Result<>(std::uint64_t)>;
 
-// `call` is called by several threads. The first error ends it all. Begins now, on `watch`, which
-// has just begun.
+// Several threads call `call`. The first error ends the measurement. `watch` has just begun.
 [[nodiscard]] Result<CallsMade> make_calls(const Load& load,
                                            const std::function<Result<>()>& call,
                                            const Progress& progress,

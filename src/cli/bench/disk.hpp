@@ -1,4 +1,4 @@
-// The disk below a store, measured in the same run: no number of ours means anything without it.
+// The disk below a store, measured in the same run: the other numbers depend on it.
 
 #pragma once
 

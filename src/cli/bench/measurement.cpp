@@ -13,7 +13,7 @@ namespace {
 
 constexpr int width = 14;
 
-// Digits beyond the third say nothing, and hide the ones that do.
+// Three decimals: the rest is noise.
 double rounded(double value) {
     return std::round(value * 1000) / 1000;
 }

@@ -37,7 +37,7 @@ StallProbe::StallProbe(const Stopwatch& watch, std::chrono::nanoseconds shortest
                 [this, core = threads_.size()](const std::stop_token& stop) { run(stop, core); });
         }
     } catch (const std::system_error&) {
-        // Fewer see less; whoever runs out of threads will hear of it elsewhere.
+        // Fewer threads see fewer stalls. A system without threads fails the callers as well.
     }
 }
 
@@ -50,14 +50,14 @@ void StallProbe::run(const std::stop_token& stop, std::size_t core) {
     cpu_set_t own;
     CPU_ZERO(&own);
     CPU_SET(core, &own);
-    // Where the process may not use that core, it watches another one.
+    // When the process may not use that core, the thread watches another one.
     (void)::pthread_setaffinity_np(::pthread_self(), sizeof own, &own);
     const sched_param first{.sched_priority = 1};
     if (::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &first) != 0) {
         goes_first_.store(false);
     }
-    // Shorter naps would be a load of their own, which `hello` feels. What a stall took before the
-    // nap was over is not seen, and counts as a pause of the engine.
+    // Shorter sleeps would slow `hello` down. The part of a stall before the end of the sleep is
+    // not seen, and counts as a pause of the engine.
     constexpr Duration nap{4};
     while (!stop.stop_requested()) {
         const auto due = watch_.elapsed() + nap;

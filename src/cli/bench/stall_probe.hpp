@@ -1,8 +1,9 @@
-// The machine below a run: when it kept a thread from running that hardly wants to.
+// StallProbe: the times in which the machine did not run this process.
 //
-// On every core a thread sleeps for a millisecond, again and again, before all others where the
-// system lets it. What it oversleeps nobody in this process can help: a virtual machine whose host
-// takes the core away, or other programs. A pause of the engine is its own without that.
+// On every core a thread sleeps for some milliseconds, again and again, with real-time priority
+// where the system allows it. When it oversleeps, the cause is outside of this process: the host of
+// a virtual machine took the core away, or other programs used it. Such stalls are subtracted from
+// the pauses of the engine.
 
 #pragma once
 
@@ -34,13 +35,13 @@ struct Interval {
 
 class StallProbe {
  public:
-    // Sees what is longer than that.
+    // Records stalls longer than `shortest`.
     explicit StallProbe(const Stopwatch& watch,
                         std::chrono::nanoseconds shortest = std::chrono::milliseconds{1});
 
     // So far, in no order.
     [[nodiscard]] std::vector<Interval> stalls() const;
-    // Whether the threads go before all others: if not, what keeps them may be this process.
+    // Whether the threads have real-time priority. If not, this process itself may delay them.
     [[nodiscard]] bool goes_first() const noexcept { return goes_first_.load(); }
 
  private:

@@ -19,8 +19,8 @@ std::uint64_t sync_calls() noexcept {
 
 } // namespace durable::cli
 
-// The program's own definitions stand in front of the C library's, also for shared libraries: a
-// store needs no counter of its own. Found by name, so nothing here is internal.
+// The program's own definitions replace the C library's, also for shared libraries: a store needs
+// no counter of its own. The linker finds them by name, so they are not internal.
 // NOLINTBEGIN(misc-use-internal-linkage)
 extern "C" int fdatasync(int descriptor) {
     durable::cli::calls.fetch_add(1, std::memory_order_relaxed);

@@ -1,5 +1,4 @@
-// How often this process asked a disk to make something durable, whoever asked: our journal or
-// somebody else's library.
+// How often this process synced a file, from any of its code: the stores' or another library's.
 
 #pragma once
 

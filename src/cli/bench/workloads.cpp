@@ -25,8 +25,8 @@ namespace {
 constexpr int chain_steps = 5;
 constexpr int fan_width = 100;
 constexpr int long_chain_steps = 1'000;
-constexpr Duration patience = std::chrono::minutes{10}; // with one orchestration
-constexpr Duration doubt = std::chrono::seconds{5};     // so long nothing is asked
+constexpr Duration longest_wait = std::chrono::minutes{10}; // for one orchestration
+constexpr Duration one_wait = std::chrono::seconds{5};      // then the store is probed
 
 constexpr Event<> still_there{"StillThere"};
 
@@ -85,12 +85,13 @@ class Session {
 Result<> run_to_the_end(const Client& client, const Orchestration<int(int)>& what, int input) {
     DURABLE_TRY_ASSIGN(const auto run, client.start(what, input));
     const Stopwatch watch;
-    auto result = run.wait(doubt);
-    while (!result && result.error().code == ErrorCode::timed_out && watch.elapsed() < patience) {
-        // The engine tries again and again what a full disk does not take, and says nothing here.
-        // Whoever asks for something is told; an event that nobody waits for costs little.
+    auto result = run.wait(one_wait);
+    while (!result && result.error().code == ErrorCode::timed_out &&
+           watch.elapsed() < longest_wait) {
+        // On a full disk the engine retries for ever, and this wait sees no error. A call of the
+        // client does; an event that the orchestration does not wait for costs little.
         DURABLE_TRY(client.raise(run.id(), still_there));
-        result = run.wait(doubt);
+        result = run.wait(one_wait);
     }
     DURABLE_TRY(result);
     if (*result != input) {
@@ -148,7 +149,7 @@ longchain(const ScratchStore& store, const Load& load, const Progress& progress)
 }
 
 double resident_bytes() {
-    ::malloc_trim(0); // what the allocator keeps for later is nobody's
+    ::malloc_trim(0); // memory that the allocator keeps for later does not count
     std::ifstream statm{"/proc/self/statm"};
     double total = 0;
     double resident = 0;
@@ -169,7 +170,7 @@ Result<> put_to_sleep(const Engine& engine) {
     DURABLE_TRY_ASSIGN(const auto run, engine.client.start(sleeper, 0));
     DURABLE_TRY_ASSIGN(
         const auto state,
-        engine.provider->watch_instance({.instance = run.id(), .timeout = patience}));
+        engine.provider->watch_instance({.instance = run.id(), .timeout = longest_wait}));
     return state.exists ? Result<>{}
                         : fail(ErrorCode::timed_out, run.id() + " has not begun in ten minutes");
 }

@@ -1,7 +1,7 @@
-// The archive of FsProvider: packed instances are brought back when somebody looks for them.
+// The archive of FsProvider: brings packed instances back when a call looks them up.
 
 #include "base/try.hpp"
-#include "providers/fs/fs_error.hpp"
+#include "providers/fs/files/fs_error.hpp"
 #include "providers/fs/fs_provider.hpp"
 #include "providers/ledger/queueing.hpp"
 
@@ -13,14 +13,14 @@ namespace durable::fs {
 
 // ---- Bringing back
 
-// Reads lines of packs while calls go on.
-class FsProvider::PackErrand final : public ledger::Errand {
+// Reads lines of packs without the mutex.
+class FsProvider::DeferredPackRead final : public ledger::DeferredRead {
  public:
-    PackErrand(FsProvider& store, std::vector<PackArchive::Wanted> wanted)
+    DeferredPackRead(FsProvider& store, std::vector<PackArchive::Wanted> wanted)
         : store_{store}, wanted_{std::move(wanted)} {
-        ++store_.errands_;
+        ++store_.deferred_reads_;
     }
-    ~PackErrand() override { --store_.errands_; }
+    ~DeferredPackRead() override { --store_.deferred_reads_; }
 
     Result<> run() override {
         constexpr std::size_t installed_at_once = 64;
@@ -34,7 +34,7 @@ class FsProvider::PackErrand final : public ledger::Errand {
             }
         }
         install(read);
-        wanted_.clear(); // their files may go
+        wanted_.clear(); // their files may be removed from now on
         return {};
     }
 
@@ -44,7 +44,7 @@ class FsProvider::PackErrand final : public ledger::Errand {
         for (auto& [place, image] : read) {
             store_.archive_.install(place, std::move(image));
         }
-        store_.applied(); // there may be too many now
+        store_.applied(); // there may be too many copies now
         read.clear();
     }
 
@@ -52,18 +52,18 @@ class FsProvider::PackErrand final : public ledger::Errand {
     std::vector<PackArchive::Wanted> wanted_;
 };
 
-void FsProvider::put_off_reading() {
-    archive_.put_off_reading();
+void FsProvider::defer_reads() {
+    archive_.defer_reads();
 }
 
-std::unique_ptr<ledger::Errand> FsProvider::take_errand() {
+std::unique_ptr<ledger::DeferredRead> FsProvider::take_deferred_read() {
     auto wanted = archive_.take_wanted();
-    return wanted.empty() ? nullptr : std::make_unique<PackErrand>(*this, std::move(wanted));
+    return wanted.empty() ? nullptr : std::make_unique<DeferredPackRead>(*this, std::move(wanted));
 }
 
 Result<> FsProvider::looked() {
     DURABLE_TRY(archive_.looked());
-    return journal_ ? journal_->working() : Result<>{}; // not yet while it is read
+    return journal_ ? journal_->working() : Result<>{}; // none during recovery
 }
 
 Result<std::vector<std::string>> FsProvider::bring_touched(const ledger::Record& record) {
@@ -74,8 +74,8 @@ Result<std::vector<std::string>> FsProvider::bring_touched(const ledger::Record&
 }
 
 void FsProvider::drop_spare_copies() {
-    constexpr std::size_t most_in_use = 1U << 14U; // a call that looks at many keeps them meanwhile
-    const auto in_use = errands_.load() > 0 ? most_in_use : 0;
+    constexpr std::size_t most_in_use = 1U << 14U; // for a call that looks up many
+    const auto in_use = deferred_reads_.load() > 0 ? most_in_use : 0;
     const MutexLock lock{mutex_};
     archive_.drop_copies(std::max(machine_.most_copies, in_use));
     applied();
@@ -83,8 +83,8 @@ void FsProvider::drop_spare_copies() {
 
 // ---- Opening
 
-// A pack that no checkpoint names holds what the journal still has. Gone for good on return: the
-// journal may end up without records then.
+// The journal still has the records of packs that no checkpoint names. Their removal is durable on
+// return: later the journal may lose these records.
 Result<> FsProvider::remove_unnamed_packs() {
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files_.list(directory_.packs())));
     bool removed = false;
@@ -146,7 +146,7 @@ FsProvider::list(std::string_view operation, std::optional<ExecutionStatus> stat
         packs = view_packs();
         reached = position();
     }
-    if (auto safe = settle(Telling::state, reached, 0); !safe) {
+    if (auto safe = wait_until_safe(AnswerKind::state, reached, 0); !safe) {
         return ledger::failed(std::move(safe).error(), operation);
     }
     auto read = for_each_line(packs, [&](PackLine& line) {
@@ -187,7 +187,7 @@ FsProvider::archived(const InstanceFilter& filter, bool roots, std::size_t limit
         packs = view_packs();
     }
     std::vector<std::string> ids;
-    std::size_t sure = 0; // children may turn out not to count
+    std::size_t sure = 0; // matches for certain; a child may not be a root
     DURABLE_TRY(for_each_line(packs, [&](PackLine& line) {
         if (!filter.completed_before ||
             (line.completed_at && *line.completed_at < *filter.completed_before)) {

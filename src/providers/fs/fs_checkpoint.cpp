@@ -1,9 +1,9 @@
-// Checkpoints of FsProvider: made piece by piece beside the calls, read when a store is opened.
+// Checkpoints of FsProvider: written piece by piece beside the calls.
 
 #include "base/try.hpp"
-#include "providers/fs/checkpoint.hpp"
+#include "providers/fs/checkpoint/checkpoint.hpp"
+#include "providers/fs/checkpoint/snapshot.hpp"
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/snapshot.hpp"
 
 #include <algorithm>
 #include <string>
@@ -11,36 +11,10 @@
 
 namespace durable::fs {
 
-Result<CheckpointFound> FsProvider::load_checkpoint() {
-    const auto now = clock_->now();
-    const CheckpointContent content{
-        .rest = [&](ledger::RestImage rest) -> Result<> {
-            mutex_.assert_held();
-            ledger_.restore(std::move(rest));
-            return {};
-        },
-        .pack = [&](const PackRecord& record) -> Result<> {
-            mutex_.assert_held();
-            return archive_.load(record);
-        },
-        .instance = [&](ledger::InstanceImage image) -> Result<> {
-            mutex_.assert_held();
-            if (ledger_.instances.find_here(image.id) != nullptr) {
-                return fail(ErrorCode::corrupt,
-                            directory_.checkpoint() + ": two instances are \"" + image.id + "\"");
-            }
-            ledger_.restore(std::move(image), now);
-            return {};
-        }};
-    DURABLE_TRY_ASSIGN(const auto found, read_checkpoint(files_, directory_.checkpoint(), content));
-    checkpoint_at_.store(std::max(machine_.checkpoint_bytes, found.bytes));
-    return found;
-}
-
 bool FsProvider::work_on_checkpoint() {
     const auto more = write_piece();
     if (!more) {
-        // Nothing is lost but the space that it would have freed: try again, but not at once.
+        // Nothing is lost; only the journal is not shortened yet. Tries again, but not at once.
         drop_checkpoint();
         checkpoint_at_.store(journal_->bytes() + machine_.checkpoint_bytes / 4);
         return false;
@@ -93,14 +67,14 @@ Result<bool> FsProvider::write_piece() {
     if (more) {
         return true;
     }
-    // A checkpoint must not be ahead of its journal: whoever reads it counts on that.
+    // A checkpoint must not be ahead of its journal: recovery relies on it.
     DURABLE_TRY(journal_->ensure_synced(checkpoint_->lsn()));
     DURABLE_TRY(checkpoint_->finish(instances, packs));
     const auto lsn = checkpoint_->lsn();
     checkpoint_at_.store(journal_->bytes() +
                          std::max(machine_.checkpoint_bytes, checkpoint_->bytes()));
     drop_checkpoint();
-    (void)journal_->forget_through(lsn); // what cannot be removed now is removed at the next start
+    (void)journal_->forget_through(lsn); // the next start removes what is left
     remove_obsolete_packs();
     return false;
 }

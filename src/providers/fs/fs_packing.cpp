@@ -1,14 +1,14 @@
-// Packs of FsProvider: finished instances leave the memory, and what is dead in packs leaves the
-// disk, piece by piece beside the calls.
+// Packs of FsProvider: moves settled instances (ledger/image.hpp) from memory into packs, and
+// rewrites packs with dead lines, piece by piece beside the calls.
 //
 // A pack is written from the ledger's state and synced; only then are its instances taken out of
-// memory. It counts on the disk from the next checkpoint on, which names it. Until then the journal
-// and the packs that the last checkpoint names still have everything.
+// memory. It is part of the store from the next checkpoint on, which names it. Until then recovery
+// uses the journal and the packs that the last checkpoint names.
 
 #include "base/try.hpp"
-#include "providers/fs/frame.hpp"
+#include "providers/fs/format/frame.hpp"
+#include "providers/fs/format/image_codec.hpp"
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/image_codec.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,12 +18,12 @@ namespace durable::fs {
 namespace {
 
 constexpr std::uint64_t least_pack = 1U << 16U;   // packs below a quarter of it are small
-constexpr std::uint64_t killed_before_look = 256; // lines, before packs are worth a look
+constexpr std::uint64_t killed_before_look = 256; // dead lines, before packs are checked
 constexpr std::size_t installed_at_once = 256;
 
 } // namespace
 
-// What there is to do besides checkpoints.
+// Notes whether packing is due.
 void FsProvider::applied() {
     const auto settled = ledger_.any_settled() && ledger_.settled_bytes() >= machine_.pack_bytes &&
                          journal_->bytes() >= packing_from_.load();
@@ -38,7 +38,7 @@ bool FsProvider::work_on_pack() {
     if (more) {
         return *more;
     }
-    // Nothing is lost but the memory that it would have freed: try again, but not at once.
+    // Nothing is lost; only memory is not freed yet. Tries again, but not at once.
     drop_packing();
     packing_from_.store(journal_->bytes() + machine_.checkpoint_bytes / 4);
     const MutexLock lock{mutex_};
@@ -64,7 +64,8 @@ Result<bool> FsProvider::pack_piece() {
         applied();
         return false;
     }
-    // A pack must not be ahead of its journal: until a checkpoint names it, that is what counts.
+    // A pack must not be ahead of its journal: recovery uses the journal until a checkpoint names
+    // the pack.
     DURABLE_TRY(journal_->ensure_synced(journal_->last()));
     DURABLE_TRY_ASSIGN(packing_->finished, packing_->writer.finish());
     return true;
@@ -105,7 +106,7 @@ Result<bool> FsProvider::begin_packing() {
     return true;
 }
 
-// Instances of the ledger, encoded while calls wait. False: that was the last.
+// Encodes instances of the ledger, under the mutex. False: that was the last.
 Result<bool> FsProvider::gather_settled() {
     std::string frames;
     std::vector<PackLine> lines;
@@ -132,7 +133,7 @@ Result<bool> FsProvider::gather_settled() {
     return more;
 }
 
-// Live lines of other packs, as they are there. False: that was the last.
+// Copies live lines of other packs. False: that was the last.
 Result<bool> FsProvider::gather_lines() {
     auto& job = *packing_;
     std::string frames;
@@ -182,7 +183,7 @@ Result<bool> FsProvider::gather_lines() {
     return job.source < job.sources.size();
 }
 
-// From here on the pack is where its instances are.
+// From here on instances are read from the pack.
 bool FsProvider::install_some() {
     auto& job = *packing_;
     const auto& lines = job.writer.lines();
@@ -209,9 +210,9 @@ bool FsProvider::install_some() {
         waste += pack->record.bytes;
     }
     if (waste > machine_.checkpoint_bytes) {
-        checkpoint_at_.store(0); // which frees it
+        checkpoint_at_.store(0); // the checkpoint then frees their files
     }
-    killed_ += killed_before_look; // small packs may have become many
+    killed_ += killed_before_look; // check the packs: many may be small now
     applied();
     return packing_due_.load();
 }
@@ -234,7 +235,7 @@ void FsProvider::install_line(PackPlace place, const PackLine& line) {
     }
 }
 
-// What is installed stays; the rest is where it was.
+// Installed instances stay installed; the others stay where they were.
 void FsProvider::drop_packing() {
     if (!packing_) {
         return;
@@ -254,7 +255,7 @@ void FsProvider::drop_packing() {
     packing_begun_ = false;
 }
 
-// After a checkpoint that does not name them. Somebody may still read one: then later.
+// Called after a checkpoint that does not name them. Skips a pack that a call still reads.
 void FsProvider::remove_obsolete_packs() {
     std::erase_if(obsolete_, [&](const std::shared_ptr<const Pack>& pack) {
         const auto path = pack_path(directory_.packs(), pack->record.number);

@@ -1,10 +1,10 @@
 #include "providers/fs/fs_provider.hpp"
 
 #include "base/try.hpp"
-#include "providers/fs/frame.hpp"
-#include "providers/fs/fs_error.hpp"
-#include "providers/fs/record_codec.hpp"
-#include "providers/fs/store_parts.hpp"
+#include "providers/fs/checkpoint/load_store.hpp"
+#include "providers/fs/files/fs_error.hpp"
+#include "providers/fs/files/store_parts.hpp"
+#include "providers/fs/format/record_codec.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -24,7 +24,8 @@ ledger::Seq last_work_of(const ledger::Record& record) {
     return enqueued == nullptr ? 0 : enqueued->work.seq;
 }
 
-// Others may read a store that exists, or one on a file system without permissions.
+// Warns of other users that can read the store: one that existed before, or whose file system has
+// no permissions.
 Result<> warn_of_readers(Files& files, const std::string& path, const Options& options) {
     DURABLE_TRY_ASSIGN(const auto warning, describe_readers(files, path, options.access));
     const auto logger = options.logger ? options.logger : text_logger(std::cerr, LogLevel::warn);
@@ -82,8 +83,8 @@ FsProvider::FsProvider(StoreDirectory directory, Options options, const Machine&
 
 FsProvider::~FsProvider() {
     if (!home_.here()) {
-        // The threads of these are not in this process, and whoever has them goes on with the
-        // files: joining would wait for ever, and so would condition variables with their waiters.
+        // A forked child: the threads of these objects run in the parent, which goes on with the
+        // files. Joining them, or destroying their condition variables, would wait for ever.
         (void)housekeeper_.release();
         (void)journal_.release();
         return;
@@ -98,8 +99,8 @@ FsProvider::~FsProvider() {
     }
 }
 
-// Nobody is left to be told of an error: what was acknowledged is durable already, and leases that
-// are not handed over just run out.
+// Ignores errors, as no caller is left: acknowledged records are durable already, and leases that
+// are not handed over expire.
 void FsProvider::close() {
     Close last;
     {
@@ -121,50 +122,21 @@ Result<> FsProvider::recover() {
             journal_->give_up(to_error(error));
         }
     });
-    DURABLE_TRY_ASSIGN(const auto checkpoint, load_checkpoint());
-    // A process that died may have renamed it only: it must stay before its records go.
-    DURABLE_TRY(to_result(files_.sync_directory(directory_.checkpoint())));
-    ledger_.instances.keep_in(&archive_);
-    std::optional<Close> last;  // set while a close is the latest record
-    std::uint64_t replayed = 0; // bytes
-    const auto replay = [&](const JournalRecord& stored) -> Result<> {
-        mutex_.assert_held();
-        const auto damaged = [&](const Error& error) {
-            return fail(ErrorCode::corrupt,
-                        stored.path + ", byte " + std::to_string(stored.offset) + ": record " +
-                            std::to_string(stored.lsn) + ": " + error.message);
-        };
-        last.reset();
-        replayed += stored.json.size() + frame_overhead;
-        if (is_close(stored.json)) {
-            auto close = decode_close(stored.json);
-            if (!close) {
-                return damaged(close.error());
-            }
-            last = *std::move(close);
-            return {};
-        }
-        auto record = decode_record(stored.json);
-        if (!record) {
-            return damaged(record.error());
-        }
-        auto changing = bring_touched(*record);
-        if (!changing) {
-            return damaged(changing.error());
-        }
-        (void)archive_.forget_copies(*changing);
-        archive_.drop_copies(machine_.most_copies);
-        ledger_.apply(*std::move(record));
-        return {};
-    };
+    const StoreLayout layout{directory_.path()};
+    DURABLE_TRY_ASSIGN(const auto checkpoint, newest_checkpoint(files_, layout));
     DURABLE_TRY_ASSIGN(
-        const auto end,
-        read_journal(files_,
-                     directory_.journal(),
-                     checkpoint.lsn,
-                     replay,
-                     {.gapless = directory_.gapless(), .records = checkpoint.in_journal}));
-    DURABLE_TRY(require_source_of_packs(files_, directory_.packs(), checkpoint.lsn, end.last));
+        const auto loaded,
+        load_into(ledger_,
+                  archive_,
+                  files_,
+                  layout,
+                  checkpoint,
+                  clock_->now(),
+                  {.gapless = directory_.gapless(), .most_copies = machine_.most_copies}));
+    const auto& end = loaded.end;
+    // A process that died may not have synced the renaming: it must be durable before records that
+    // the checkpoint covers are removed.
+    DURABLE_TRY(to_result(files_.sync_directory(directory_.checkpoint())));
     DURABLE_TRY(remove_unnamed_packs());
     DURABLE_TRY(cut_journal(files_, directory_.journal(), end));
     journal_ = std::make_unique<Journal>(files_,
@@ -174,17 +146,19 @@ Result<> FsProvider::recover() {
                                                         .on_failure = [this] { tell_watchers(); },
                                                         .segment_sizes = machine_.segment_sizes},
                                          end);
-    // Many small segments, of a store that is opened and closed often, are worth one as well.
+    // Many small segments, of a store that is opened and closed often, make a checkpoint due as
+    // well.
     constexpr std::size_t many_segments = 16;
-    const auto due = checkpoint_at_.load(); // by its size alone
+    const auto due = std::max(machine_.checkpoint_bytes, loaded.checkpoint.bytes);
+    const auto replayed = loaded.record_bytes;
     checkpoint_at_.store(end.segments.size() > many_segments || due < replayed ? 0
                                                                                : due - replayed);
-    if (last) {
+    if (const auto& last = loaded.close) {
         // The wall clock may have been set back in between: leases never get longer.
         const auto elapsed = std::max(clock_->now() - last->at, Duration::zero());
         ledger::take_over(ledger_, last->handover, elapsed, now());
     }
-    applied(); // what had finished may be packed
+    applied(); // finished instances may be packed
     views_due_.store(options_.readable_views);
     if (machine_.threads) {
         housekeeper_ = std::make_unique<Housekeeper>([this] { keep_house(); });
@@ -225,39 +199,39 @@ Result<> FsProvider::at_home() const {
                                    "stays with it; call exec, or open stores behind fork");
 }
 
-Result<> FsProvider::settle(Telling what, std::uint64_t position, ledger::Seq given) {
+Result<> FsProvider::wait_until_safe(AnswerKind kind, std::uint64_t position, ledger::Seq given) {
     DURABLE_TRY(at_home());
     if (journal_->wants_spare() || journal_->bytes() >= checkpoint_at_.load() ||
         packing_due_.load(std::memory_order_relaxed) ||
         views_due_.load(std::memory_order_relaxed)) {
         housekeeper_ ? housekeeper_->ask() : keep_house();
     }
-    switch (what) {
-    case Telling::turn_done:
-        journal_->came(position);
+    switch (kind) {
+    case AnswerKind::turn_done:
+        journal_->followed_up(position);
         return {};
-    case Telling::work_done:
+    case AnswerKind::work_done:
         return {};
-    case Telling::turn_given:
+    case AnswerKind::turn_given:
         return journal_->ensure_written(position);
-    case Telling::work_given:
+    case AnswerKind::work_given:
         DURABLE_TRY(journal_->ensure_durable(made_by(given)));
         return journal_->ensure_written(position);
-    case Telling::done_passed:
-        journal_->give_way(position);
+    case AnswerKind::done_and_called:
+        journal_->wait_for_follow_up(position);
         break;
-    case Telling::done:
-    case Telling::state:
+    case AnswerKind::done:
+    case AnswerKind::state:
         break;
     }
     return journal_->ensure_durable(position);
 }
 
-void FsProvider::ring_once_safe(const MutexLock& lock,
-                                std::uint64_t position,
-                                const std::shared_ptr<Bell>& bell) {
-    if (!journal_->ring_once_durable(position, bell)) {
-        lock.ring_later(bell);
+void FsProvider::set_once_safe(const MutexLock& lock,
+                               std::uint64_t position,
+                               const std::shared_ptr<Signal>& signal) {
+    if (!journal_->set_once_durable(position, signal)) {
+        lock.set_later(signal);
     }
 }
 
@@ -271,14 +245,14 @@ Lsn FsProvider::made_by(ledger::Seq seq) {
 void FsProvider::keep_house() {
     do {
         if (journal_->wants_spare()) {
-            (void)journal_->prepare_spare(); // a full disk is told to whoever needs the space
+            (void)journal_->prepare_spare(); // the call that needs the space reports a full disk
         }
-        // Without threads each call does one piece, so that changes come in between there too.
+        // Without threads each call does one piece, so that changes come in between as well.
     } while (!closing_.load() && work() && machine_.threads);
 }
 
-// One piece of what is in progress or due: a pack is finished before a checkpoint is begun, so that
-// a checkpoint never sees half of one.
+// One piece of what is in progress or due. A pack is finished before a checkpoint begins: so a
+// checkpoint never sees half of a pack.
 bool FsProvider::work() {
     const std::unique_lock house{house_mutex_, std::try_to_lock};
     if (!house) {

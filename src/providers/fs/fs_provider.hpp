@@ -1,11 +1,11 @@
 // FsProvider: the ledger with a journal in a directory.
 //
-// The ledger decides and holds the state; this class keeps its records and says what may leave the
-// process when. The rules are the whole design, so here they are together:
+// The ledger decides and holds the state; this class journals its records and says when an answer
+// may leave the process (P12):
 //
-//   a turn's end, an activity's end   ordered; nothing waits for the disk
-//   a turn given to an engine         its attempt is with the system (a crash must count it)
-//   an activity given to a worker     the activity is durable, its attempt is with the system
+//   a turn's end, an activity's end   at once; its record keeps its place in the order
+//   a turn given to an engine         its attempt is written (P7: a process crash counts it)
+//   an activity given to a worker     the activity is durable, its attempt is written
 //   any other answer, any read        everything up to it is durable
 
 #pragma once
@@ -13,18 +13,18 @@
 #include "base/files.hpp"
 #include "base/process.hpp"
 #include "base/random.hpp"
-#include "providers/fs/checkpoint.hpp"
-#include "providers/fs/close_codec.hpp"
+#include "providers/fs/checkpoint/checkpoint.hpp"
+#include "providers/fs/checkpoint/snapshot.hpp"
+#include "providers/fs/files/store_directory.hpp"
+#include "providers/fs/format/close_codec.hpp"
 #include "providers/fs/housekeeper.hpp"
-#include "providers/fs/journal.hpp"
-#include "providers/fs/pack_archive.hpp"
-#include "providers/fs/pack_file.hpp"
-#include "providers/fs/pack_index.hpp"
-#include "providers/fs/snapshot.hpp"
-#include "providers/fs/store_directory.hpp"
+#include "providers/fs/journal/journal.hpp"
+#include "providers/fs/packs/pack_archive.hpp"
+#include "providers/fs/packs/pack_file.hpp"
+#include "providers/fs/packs/pack_index.hpp"
 #include "providers/ledger/archive.hpp"
 #include "providers/ledger/image.hpp"
-#include "providers/ledger/ledger_provider.hpp"
+#include "providers/ledger_store/ledger_provider.hpp"
 
 #include <durable/fs.hpp>
 
@@ -47,19 +47,19 @@ namespace durable::fs {
 struct Machine {
     Files* files = nullptr;         // nullptr: the machine's
     std::shared_ptr<Random> random; // nullptr: the machine's
-    // Without threads, callers do all the work: the same calls give the same file operations.
+    // Without threads callers do all the work: the same calls make the same file operations.
     bool threads = true;
     Segments::Sizes segment_sizes;
     // A checkpoint begins when the journal behind the last one is this large, and as large as the
-    // last one: so that what is written twice is never more than what was written once.
+    // last one: so checkpoints never write more bytes than the journal.
     std::uint64_t checkpoint_bytes = 1ULL << 25U;
-    // How much of one is encoded while calls wait.
+    // How many bytes of a checkpoint are encoded under the mutex at a time.
     std::size_t checkpoint_piece = 1U << 16U;
-    // A pack begins when finished instances have about that much history; 0: at once.
+    // A pack begins when finished instances have about so many bytes of history; 0: at once.
     std::uint64_t pack_bytes = 1ULL << 22U;
     // So many small packs become one.
     std::size_t small_packs = 8;
-    // Packed instances that somebody has looked at stay in memory, so many.
+    // How many packed instances that a call looked up stay in memory.
     std::size_t most_copies = 256;
 };
 
@@ -79,11 +79,11 @@ class FsProvider final : public ledger::LedgerProvider {
     Result<std::vector<std::string>> list_instances() override;
     Result<std::vector<std::string>> list_instances_by_status(const std::string& status) override;
 
-    // Makes a checkpoint now, whatever is due.
+    // Makes a checkpoint now, also when none is due.
     [[nodiscard]] Result<> make_checkpoint();
 
-    // ---- The back door, for tests; see validation.hpp. Damage goes into a checkpoint: that is
-    // where stored state stands on its own.
+    // ---- The back door, for tests; see validation.hpp. Damage goes into a checkpoint: records in
+    // the journal could not contain it.
 
     [[nodiscard]] Result<> corrupt_history(const std::string& instance);
     [[nodiscard]] Result<>
@@ -104,15 +104,17 @@ class FsProvider final : public ledger::LedgerProvider {
  protected:
     [[nodiscard]] Result<> journal(const ledger::Record& record) override DURABLE_REQUIRES(mutex_);
     [[nodiscard]] std::uint64_t position() const override DURABLE_REQUIRES(mutex_);
-    void ring_once_safe(const MutexLock& lock,
-                        std::uint64_t position,
-                        const std::shared_ptr<Bell>& bell) override DURABLE_REQUIRES(mutex_);
-    [[nodiscard]] Result<> settle(Telling what, std::uint64_t position, ledger::Seq given) override
-        DURABLE_EXCLUDES(mutex_);
+    void set_once_safe(const MutexLock& lock,
+                       std::uint64_t position,
+                       const std::shared_ptr<Signal>& signal) override DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] Result<> wait_until_safe(AnswerKind kind,
+                                           std::uint64_t position,
+                                           ledger::Seq given) override DURABLE_EXCLUDES(mutex_);
     void applied() override DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<> looked() override DURABLE_REQUIRES(mutex_);
-    void put_off_reading() override DURABLE_REQUIRES(mutex_);
-    [[nodiscard]] std::unique_ptr<ledger::Errand> take_errand() override DURABLE_REQUIRES(mutex_);
+    void defer_reads() override DURABLE_REQUIRES(mutex_);
+    [[nodiscard]] std::unique_ptr<ledger::DeferredRead> take_deferred_read() override
+        DURABLE_REQUIRES(mutex_);
     [[nodiscard]] Result<std::vector<std::string>>
     archived(const InstanceFilter& filter, bool roots, std::size_t limit) override
         DURABLE_EXCLUDES(mutex_);
@@ -121,9 +123,8 @@ class FsProvider final : public ledger::LedgerProvider {
     FsProvider(StoreDirectory directory, Options options, const Machine& machine);
 
     [[nodiscard]] Result<> recover();
-    // storage_failed, in a child made by fork.
+    // storage_failed in a child process made by fork.
     [[nodiscard]] Result<> at_home() const;
-    [[nodiscard]] Result<CheckpointFound> load_checkpoint() DURABLE_REQUIRES(mutex_);
     void close();
     void keep_house();
     // One piece of what is in progress or due; true: there is more to do.
@@ -135,29 +136,29 @@ class FsProvider final : public ledger::LedgerProvider {
 
     // ---- fs_archive.cpp: instances in packs
 
-    class PackErrand;
-    // The instances that the record changes, all of them here.
+    class DeferredPackRead;
+    // Brings the instances that the record changes into memory; answers their ids.
     [[nodiscard]] Result<std::vector<std::string>> bring_touched(const ledger::Record& record)
         DURABLE_REQUIRES(mutex_);
     void drop_spare_copies() DURABLE_EXCLUDES(mutex_);
     [[nodiscard]] Result<> remove_unnamed_packs() DURABLE_REQUIRES(mutex_);
-    // The packs as they are now, to be read without the mutex.
+    // The packs as of now, for reading without the mutex.
     struct PackView {
         std::shared_ptr<const Pack> pack;
         std::vector<bool> live;
     };
     [[nodiscard]] std::vector<PackView> view_packs() const DURABLE_REQUIRES(mutex_);
-    // Until it says false. Files of packs in the view stay as long as it does.
+    // Until `each` returns false. The files of the packs stay as long as the view.
     [[nodiscard]] Result<> for_each_line(const std::vector<PackView>& packs,
                                          const std::function<bool(PackLine&)>& each);
     [[nodiscard]] Result<std::vector<std::string>>
     list(std::string_view operation, std::optional<ExecutionStatus> status, bool all);
 
-    // ---- fs_packing.cpp: packs made and made anew, guarded by house_mutex_
+    // ---- fs_packing.cpp: packs are written and compacted, guarded by house_mutex_
 
     struct Packing {
         PackWriter writer;
-        std::vector<std::uint32_t> sources; // packs that are made anew; none: the ledger
+        std::vector<std::uint32_t> sources; // packs that are rewritten; empty: the ledger
         std::vector<PackPlace> places;      // where each line comes from
         std::vector<PackLine> lines;        // of the source at hand
         std::size_t source = 0;
@@ -175,11 +176,11 @@ class FsProvider final : public ledger::LedgerProvider {
     void drop_packing() DURABLE_EXCLUDES(mutex_);
     void remove_obsolete_packs();
 
-    // ---- fs_views.cpp: readable views, written by whoever holds house_mutex_
+    // ---- fs_views.cpp: readable views, guarded by house_mutex_
 
     struct View {
         std::string id;
-        std::optional<ledger::InstanceImage> image; // nullopt: it may be in a pack, else it is gone
+        std::optional<ledger::InstanceImage> image; // nullopt: it is in a pack, or deleted
         std::vector<PackArchive::Wanted> packed;
     };
     void note_views(const std::vector<std::string>& changing) DURABLE_REQUIRES(mutex_);
@@ -197,7 +198,7 @@ class FsProvider final : public ledger::LedgerProvider {
     const HomeProcess home_;
     std::unique_ptr<Journal> journal_; // set once, by recover()
 
-    // Which record made a queue item: the latest ones, whose records may not be durable yet.
+    // Which record made a queue item; only the latest, whose records may not be durable yet.
     struct Made {
         ledger::Seq next_seq = 0; // items below it were made by this record or earlier
         Lsn lsn = 0;
@@ -207,19 +208,20 @@ class FsProvider final : public ledger::LedgerProvider {
 
     // The checkpoint in progress.
     std::optional<Snapshot> snapshot_ DURABLE_GUARDED_BY(mutex_);
-    std::mutex house_mutex_;                      // for whoever works on it; taken before mutex_
+    std::mutex house_mutex_; // of the thread that works on it; locked before mutex_
     std::optional<CheckpointWriter> checkpoint_;  // guarded by house_mutex_
-    std::atomic<std::uint64_t> checkpoint_at_{0}; // when journal_->bytes() comes there, one is due
+    std::atomic<std::uint64_t> checkpoint_at_{0}; // one is due when journal_->bytes() reaches this
     std::atomic<bool> closing_{false};
 
     PackArchive archive_ DURABLE_GUARDED_BY(mutex_);
-    std::atomic<int> errands_{0};                         // under way
-    std::uint64_t killed_ DURABLE_GUARDED_BY(mutex_) = 0; // lines, since the packs were looked at
+    std::atomic<int> deferred_reads_{0}; // under way
+    std::uint64_t
+        killed_ DURABLE_GUARDED_BY(mutex_) = 0; // lines that died since the packs were checked
     bool packing_begun_ DURABLE_GUARDED_BY(mutex_) = false;
     std::optional<Packing> packing_;                    // guarded by house_mutex_
     std::vector<std::shared_ptr<const Pack>> obsolete_; // likewise; files to be removed
     std::atomic<bool> packing_due_{false};
-    std::atomic<std::uint64_t> packing_from_{0}; // not before journal_->bytes() comes there
+    std::atomic<std::uint64_t> packing_from_{0}; // not before journal_->bytes() reaches this
 
     std::unordered_set<std::string> unseen_ DURABLE_GUARDED_BY(mutex_); // changed since their view
     bool views_begun_ = false;                                          // guarded by house_mutex_

@@ -1,13 +1,13 @@
-// Readable views of FsProvider (options.readable_views): written behind the calls, some at a time.
+// Readable views of FsProvider (options.readable_views): written beside the calls, some at a time.
 //
-// A call notes which instances it changes; housekeeping takes their state of the moment and writes
+// A call notes the instances that it changes; the housekeeper takes their current state and writes
 // it. An instance that changes often is written once for many changes.
 
 #include "base/try.hpp"
-#include "providers/fs/fs_error.hpp"
+#include "providers/fs/files/fs_error.hpp"
+#include "providers/fs/files/store_directory.hpp"
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/store_directory.hpp"
-#include "providers/fs/views.hpp"
+#include "providers/fs/views/views.hpp"
 
 #include <cstddef>
 #include <unordered_set>
@@ -28,13 +28,13 @@ void FsProvider::note_views(const std::vector<std::string>& changing) {
     }
 }
 
-// Nothing is lost but that people see an older state: try again with the next call.
+// After an error the views are only older: the next call tries again.
 bool FsProvider::work_on_views() {
     const auto more = views_begun_ ? write_views() : begin_views();
     return more.value_or(false);
 }
 
-// Who knows what is there from earlier: all views are made anew, and those of nobody removed.
+// Existing views are untrusted: rebuilds all, removes strays.
 Result<bool> FsProvider::begin_views() {
     std::vector<std::string> ids;
     std::vector<PackView> packs;
@@ -54,7 +54,7 @@ Result<bool> FsProvider::begin_views() {
     }
     DURABLE_TRY_ASSIGN(const auto entries, to_result(files_.list(directory_.instances())));
     for (const auto& entry : entries) {
-        // A link in the place of a view would have it written elsewhere.
+        // A symbolic link in place of a view would redirect the writes.
         if (entry.is_directory != names.contains(entry.name)) {
             DURABLE_TRY(to_result(remove_tree(files_, directory_.instances() + "/" + entry.name)));
         }
@@ -104,7 +104,7 @@ FsProvider::View FsProvider::view_of(const std::string& id) {
     return view;
 }
 
-// What people see must not be undone by a crash, like anything else that leaves the process.
+// P12: a state is durable before it leaves the process, also in a view.
 Result<> FsProvider::write_one(const View& view, Lsn as_of) {
     DURABLE_TRY(journal_->ensure_durable(as_of));
     if (view.image) {
@@ -119,7 +119,7 @@ Result<> FsProvider::write_one(const View& view, Lsn as_of) {
     return remove_view(files_, directory_.instances(), view.id);
 }
 
-// So that the views of a closed store are up to date, even if it was open for a moment only.
+// Brings the views up to date when the store is closed.
 void FsProvider::finish_views() {
     if (!options_.readable_views || (!views_begun_ && !begin_views())) {
         return;

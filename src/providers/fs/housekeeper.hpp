@@ -1,4 +1,6 @@
-// Housekeeper: a thread that tidies up when asked to, and not at all when nothing happens.
+// Housekeeper: a thread that makes checkpoints, packs, views and spare segments beside the calls.
+// FsProvider owns it and calls ask() when a call finds that there is something to do; without asks
+// the thread sleeps.
 
 #pragma once
 
@@ -12,10 +14,11 @@ namespace durable::fs {
 
 class Housekeeper {
  public:
-    // Calls `tidy` once for any number of asks that came before it began.
+    // `tidy` is called on the thread, once for all asks that came before it began.
     explicit Housekeeper(std::function<void()> tidy)
         : tidy_{std::move(tidy)}, thread_{[this](const std::stop_token& stop) { run(stop); }} {}
 
+    // From any thread.
     void ask() {
         {
             const std::scoped_lock lock{mutex_};

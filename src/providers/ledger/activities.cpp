@@ -21,6 +21,7 @@ Result<WorkLease*> any_lease(Ledger& ledger, const std::string& lock_token) {
     return lease;
 }
 
+// P3: as live_turn_lease in turns.cpp.
 Result<WorkLease*> live_lease(Ledger& ledger, const std::string& lock_token) {
     DURABLE_TRY_ASSIGN(auto* lease, any_lease(ledger, lock_token));
     if (lease->slot == no_slot) {
@@ -54,7 +55,7 @@ std::optional<WorkOffer> offer_work(Ledger& ledger, const durable::FetchWork& re
     WorkOffer offer{.record = {.at = now.wall}, .seq = entry->seq};
     auto item = decode_work_item(entry->text.view());
     auto* activity = item ? std::get_if<work::ActivityExecute>(&*item) : nullptr;
-    if (activity == nullptr) { // P10
+    if (activity == nullptr) { // P10, P13: this record quarantines the item, nothing is leased
         offer.record.operation =
             op::Quarantine{.queue = Queue::worker,
                            .seq = entry->seq,
@@ -73,7 +74,7 @@ void take_work(Ledger& ledger,
                const Token& token,
                Moment now) {
     auto& entry = *ledger.work.find(offer.seq);
-    // Attempts count this fetch already.
+    // `attempts` counts this fetch already (P7).
     const bool suspect = request.one_suspect && entry.attempts > suspect_after;
     ledger.work.lease(entry, token, now.steady_after(request.lock_timeout), suspect);
     if (request.session && entry.group->session != nullptr) {

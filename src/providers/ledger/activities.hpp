@@ -12,7 +12,8 @@
 
 namespace durable::ledger {
 
-// What a fetch does next. `record` is to be applied first; then, with a lease, take_work().
+// What a fetch does next. The caller applies `record`, which counts the attempt (P7); if there is a
+// lease, it then calls take_work().
 struct WorkOffer {
     Record record;
     std::optional<durable::WorkLease> lease; // nullopt: a row was quarantined; ask again

@@ -76,6 +76,7 @@ std::uint64_t Ledger::revision(const std::string& instance) const {
     return gone == deleted_.end() ? 0 : gone->second;
 }
 
+// P2: cannot fail, and runs under the provider's mutex: no reader sees half of it.
 void Ledger::apply(Record record) {
     at_ = record.at;
     std::visit([this](auto& operation) { run(operation); }, record.operation);
@@ -119,13 +120,13 @@ void Ledger::run(op::EnqueueWork& operation) {
 
 void Ledger::run(op::FetchTurn& operation) {
     if (auto* instance = instances.find(operation.instance); instance != nullptr) {
-        turns.count_attempt(*instance, operation.messages);
+        turns.count_attempt(*instance, operation.messages); // P7
     }
 }
 
 void Ledger::run(op::FetchWork& operation) {
     if (auto* entry = work.find(operation.seq); entry != nullptr) {
-        work.count_attempt(*entry);
+        work.count_attempt(*entry); // P7
     }
 }
 
@@ -221,7 +222,7 @@ void Ledger::run(op::CommitTurn& commit) {
     turns.hold(instance);
     turns.release(instance);
     turns.reveal(instance);
-    turns.remove(instance, commit.consumed);
+    turns.remove(instance, commit.consumed); // P4
     clear_parked(instance);
 
     if (commit.metadata.orchestration_name && commit.metadata.orchestration_version) {
@@ -286,6 +287,7 @@ void Ledger::record_execution(Instance& instance, const op::CommitTurn& commit) 
     }
 }
 
+// P8: reads nothing; check_new() has refused ids that are stored.
 void Ledger::append(Execution& execution, const std::vector<NewEvent>& events) {
     for (const auto& event : events) {
         execution.history.append(event.id, event.text);
@@ -295,7 +297,7 @@ void Ledger::append(Execution& execution, const std::vector<NewEvent>& events) {
 
 void Ledger::run(op::Append& operation) {
     if (operation.events.empty()) {
-        return; // an id is not known by what it does not have
+        return; // no events: must not create the instance
     }
     auto& instance = instances.get(operation.instance);
     turns.hold(instance);
@@ -344,7 +346,7 @@ void Ledger::remove_start(Seq seq) {
     const auto* lease = instance.inbox().lease;
     turns.hold(instance);
     if (lease != nullptr && std::ranges::find(lease->messages, seq) != lease->messages.end()) {
-        turns.release(instance); // P3: the turn that it would begin changes nothing
+        turns.release(instance); // P3: a turn that was given this start can commit nothing
     }
     turns.remove(instance, {&seq, 1});
     turns.file(instance);
@@ -396,7 +398,7 @@ void Ledger::run(op::Prune& operation) {
 }
 
 void Ledger::run(op::Expire& operation) {
-    std::map<Instance*, std::vector<Seq>> removed; // by address, but the order does not show
+    std::map<Instance*, std::vector<Seq>> removed; // the order has no effect
     for (const auto seq : operation.messages) {
         const auto* message = turns.find(seq);
         if (message == nullptr) {
@@ -463,9 +465,9 @@ void Ledger::run(op::QuarantineText& operation) {
                            .quarantined_at = at_});
 }
 
-// An id that only a message or an activity mentioned is forgotten with the last of them. Nothing
-// but what records say may decide this, no lease and no hiding that has passed: a replayed journal
-// must give every later life of the id the incarnation that it had.
+// An id without row and history is forgotten with its last message or activity. Only what records
+// say may decide this, no lease and no expired hiding: a replayed journal must give every later
+// instance of the id the same incarnation.
 void Ledger::drop_if_unused(Instance& instance) {
     if (!instance.exists() && instance.executions.empty() && instance.messages == nullptr &&
         instance.inbox().work == nullptr && !instance.extras) {

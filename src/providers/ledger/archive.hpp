@@ -1,8 +1,9 @@
 // Archive: where a store keeps finished instances that are not in memory.
 //
-// An instance in the archive is known, only not here: the table asks for it when it is looked up,
-// and the archive gives it to the ledger with Ledger::bring_back. What cannot be read is not known
-// for this once; the archive remembers why, and its owner refuses the call.
+// An archived instance exists, but not in memory. InstanceTable asks the archive for it when a call
+// looks it up, and the archive gives it to the ledger with Ledger::bring_back. Where the archive
+// cannot read it, the lookup finds nothing; the archive remembers why, and the provider that owns
+// it fails the call.
 
 #pragma once
 
@@ -19,20 +20,21 @@ class Archive {
     Archive& operator=(const Archive&) = delete;
     virtual ~Archive() = default;
 
-    // Brings the instance back into the ledger, if it has it.
+    // Brings the instance back into the ledger; nothing when it is not archived.
     virtual void bring(std::string_view id) = 0;
     virtual void bring_children(std::string_view parent) = 0;
 };
 
-// Instances to be brought back while nobody waits: what it brought stays here as long as it lives.
-class Errand {
+// A read of the archive that a call postponed, to make it without the mutex of the ledger. What it
+// brought back stays in memory as long as this object lives.
+class DeferredRead {
  public:
-    Errand() = default;
-    Errand(const Errand&) = delete;
-    Errand& operator=(const Errand&) = delete;
-    virtual ~Errand() = default;
+    DeferredRead() = default;
+    DeferredRead(const DeferredRead&) = delete;
+    DeferredRead& operator=(const DeferredRead&) = delete;
+    virtual ~DeferredRead() = default;
 
-    // Without the mutex of the ledger.
+    // Called without the mutex of the ledger.
     [[nodiscard]] virtual Result<> run() = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view damage = "{\"event_id\": damaged";
 
-// Whether an instance without a row can start is read from its history: ask again.
+// Whether an instance without a row can start depends on its history: files it anew.
 template <class Damage>
 void rewrite(Ledger& ledger, Instance& instance, Damage&& rewrite_it) {
     ledger.turns.hold(instance);

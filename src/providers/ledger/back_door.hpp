@@ -1,4 +1,4 @@
-// The back door of the ledger, for tests: damage, and a look at what is stored.
+// The back door of the ledger, for tests: damages stored state and reads it.
 
 #pragma once
 

@@ -1,8 +1,9 @@
-// DueHeap: a min-heap of pointers to things that know their place in it, so that any of them can be
-// taken out at once. Four children per node and the key beside the pointer: one cache line a level.
+// DueHeap: a min-heap of pointers to items that store their own index in it, so that erasing one
+// needs no search. Four children per node and the key beside the pointer: one cache line a level.
 
 #pragma once
 
+#include "base/check.hpp"
 #include "providers/ledger/long_list.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace durable::ledger {
 
 inline constexpr std::uint32_t no_slot = std::numeric_limits<std::uint32_t>::max();
 
-// `Slot` is the member of T that holds its place; no_slot when T is not in the heap. A T may use
+// `Slot` is the member of T that holds its index; no_slot when T is not in the heap. A T may use
 // one member for several heaps when it is in at most one of them at a time.
 template <class T, std::uint32_t T::* Slot>
 class DueHeap {
@@ -29,22 +30,24 @@ class DueHeap {
     [[nodiscard]] Key top_key() const noexcept { return nodes_.front().key; }
 
     void push(T& item, Key key) {
+        DURABLE_CHECK(item.*Slot == no_slot, "an item is in one heap at a time");
         nodes_.push_back({key, &item});
         rise(nodes_.size() - 1);
     }
 
     void erase(T& item) {
-        const std::size_t hole = item.*Slot;
+        const std::size_t hole = place_of(item);
         item.*Slot = no_slot;
         const auto last = nodes_.back();
         nodes_.pop_back();
         if (hole < nodes_.size()) {
             nodes_[hole] = last;
-            settle(hole);
+            restore_order(hole);
         }
     }
 
-    // fn(item) -> bool, for items with a key of at most `limit` in no order, until it says false.
+    // fn(item) -> bool, for items with a key of at most `limit` in no order, until it returns
+    // false.
     template <class Fn>
     void visit_due(Key limit, Fn&& fn) const {
         std::vector<std::size_t> pending;
@@ -55,7 +58,7 @@ class DueHeap {
             const auto place = pending.back();
             pending.pop_back();
             if (nodes_[place].key > limit) {
-                continue; // and so are all below
+                continue; // so are the keys of all children
             }
             if (!fn(*nodes_[place].item)) {
                 return;
@@ -68,9 +71,9 @@ class DueHeap {
     }
 
     void change_key(T& item, Key key) {
-        const std::size_t place = item.*Slot;
+        const std::size_t place = place_of(item);
         nodes_[place].key = key;
-        settle(place);
+        restore_order(place);
     }
 
  private:
@@ -81,7 +84,14 @@ class DueHeap {
 
     static constexpr std::size_t arity = 4;
 
-    void settle(std::size_t place) {
+    [[nodiscard]] std::size_t place_of(const T& item) const {
+        const std::size_t place = item.*Slot;
+        DURABLE_CHECK(place < nodes_.size() && nodes_[place].item == &item,
+                      "an item stores its index in its heap");
+        return place;
+    }
+
+    void restore_order(std::size_t place) {
         if (place > 0 && nodes_[place].key < nodes_[(place - 1) / arity].key) {
             rise(place);
         } else {

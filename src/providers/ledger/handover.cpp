@@ -86,7 +86,7 @@ void take_over(Ledger& ledger, const Handover& handover, Duration elapsed, Momen
                           until,
                           add_saturating(closed, -std::max(session.idle, Duration::zero())));
     }
-    ledger.advance(now); // ends what ran out
+    ledger.advance(now); // ends expired leases and sessions
 }
 
 } // namespace durable::ledger

@@ -1,5 +1,6 @@
-// Handover: leases and sessions, passed on from a ledger that is closed in good order to the
-// one that opens on the same state. Times are what is left of them: steady clocks do not compare.
+// Handover: leases and sessions, passed on from a ledger that is closed in good order to the one
+// that opens on the same state. Times are stored as what is left of them: the steady clocks of two
+// processes do not compare.
 
 #pragma once
 
@@ -31,7 +32,7 @@ struct Handover {
         std::string owner;
         Duration left{};
         Duration idle{}; // since its last activity
-        Duration over{}; // since it ran out, when nothing is left: cleaning up still counts it
+        Duration over{}; // since it expired, when nothing is left: a cleanup still counts it
         bool operator==(const SessionLease&) const = default;
     };
 
@@ -44,8 +45,9 @@ struct Handover {
 // Sorted, so that equal states give equal handovers.
 [[nodiscard]] Handover hand_over(Ledger& ledger, Moment now);
 
-// `elapsed` is the time in between. What names something unknown or makes no sense is left out.
-// What has expired stays known: it can be given back until somebody takes over.
+// `elapsed` is the time in between. Entries that name something unknown or are not valid are left
+// out. P3: an expired lease stays known, and its owner may abandon it until another fetch takes
+// over.
 void take_over(Ledger& ledger, const Handover& handover, Duration elapsed, Moment now);
 
 } // namespace durable::ledger

@@ -12,12 +12,12 @@ namespace durable::ledger {
 
 namespace {
 
-constexpr std::uint64_t most_bytes = ~std::uint64_t{0} >> 1U; // what fits beside one flag
+constexpr std::uint64_t most_bytes = ~std::uint64_t{0} >> 1U; // 63 bits, beside one flag
 constexpr unsigned varint_bits = 7;
 constexpr unsigned varint_more = 0x80;
 
-// Most histories are small and never grow again: no more than would be rounded up to anyway. Large
-// ones grow by half, so that appending costs the same however much there is.
+// Most histories are small and never grow again: they get what the allocator would round up to.
+// Large ones grow by half, so that an append costs the same on average at any size.
 std::size_t capacity_for(std::size_t used) {
     constexpr std::size_t exact_below = 4096;
     constexpr std::size_t grain = 16;
@@ -198,7 +198,7 @@ EventTexts HistoryLog::after(std::uint64_t id) const {
     }
     std::size_t from = 0;
     std::size_t wanted = count_;
-    if (id > 0) { // costs what is new, however much there is
+    if (id > 0) { // from the end: costs as much as there is behind `id`
         from = used_;
         wanted = 0;
         while (from > 0) {

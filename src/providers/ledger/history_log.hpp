@@ -1,10 +1,10 @@
 // HistoryLog: the events of one execution as raw JSON, in shorthand, in one block of memory.
 //
-// Append only: nothing reads or judges what is already there. Ids usually ascend; when they do not,
-// readers still get the events by ascending id. The block can be walked from both ends, so that the
-// newest events cost what they are and not what is before them:
+// P8: append only; an append reads nothing of what is stored. Ids usually ascend; when they do not,
+// readers still get the events by ascending id. The block can be walked from both ends, so that
+// reading the newest events does not cost more when there are many before them:
 //
-//     id, length (varints) | the text in shorthand | size of all that (a varint, backwards)
+//     id, length (varints) | the text in shorthand | size of both (a varint, backwards)
 
 #pragma once
 
@@ -55,7 +55,7 @@ class HistoryLog {
 
     [[nodiscard]] EventTexts after(std::uint64_t id) const;
 
-    // For tests of damage: replaces what is stored.
+    // For tests of damage: replaces the stored text.
     void overwrite(std::uint64_t id, std::string_view text);
 
     // fn(id, text), ascending by id.

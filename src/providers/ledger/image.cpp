@@ -95,7 +95,7 @@ class Touched {
     }
 
  private:
-    // Most operations name the same instance again and again.
+    // Most operations name the same instance several times in a row.
     void add(std::string_view id) {
         if (ids_.empty() || ids_.back() != id) {
             ids_.emplace_back(id);
@@ -291,7 +291,7 @@ Instance* Ledger::take_settled() {
     while (!settled_.empty()) {
         auto* instance = instances.find_here(settled_.front());
         settled_.pop_front();
-        // It may have moved on since, or have been taken already.
+        // It may have changed since it was noted, or have been taken already.
         if (instance != nullptr && instance->copy == Instance::Copy::none && settled(*instance)) {
             settled_bytes_ -= std::min(settled_bytes_, history_bytes(*instance));
             return instance;

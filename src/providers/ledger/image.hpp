@@ -1,7 +1,7 @@
-// Images: the durable state of a ledger in pieces that can be stored, compared and put back.
+// Images: the durable state of a ledger in pieces that can be stored, compared and restored.
 //
 // One InstanceImage holds all that belongs to one id, RestImage what belongs to none. A ledger that
-// is given the images of another has the same durable state; leases and sessions are in
+// is restored from the images of another has the same durable state. Leases and sessions are in
 // handover.hpp.
 
 #pragma once
@@ -100,12 +100,12 @@ struct RestImage {
 [[nodiscard]] InstanceImage image_of(const Instance& instance);
 [[nodiscard]] MessageImage image_of(const Message& message);
 
-// The ids whose durable state applying the record will change.
+// The ids whose durable state changes when the record is applied.
 [[nodiscard]] std::vector<std::string> touched(Ledger& ledger, const Record& record);
 
 [[nodiscard]] std::uint64_t history_bytes(const Instance& instance);
 
-// Nothing is queued, leased or running: an instance that may never change again.
+// Whether the instance has ended and nothing of it is queued or leased: it may never change again.
 [[nodiscard]] bool settled(const Instance& instance);
 
 } // namespace durable::ledger

@@ -26,7 +26,7 @@ std::string Message::text() const {
 }
 
 void Message::keep(std::string_view text) {
-    const bool plain = kind == kind_of<work::TimerFired> && text == plain_timer(*this);
+    const bool plain = kind == item_kind<work::TimerFired> && text == plain_timer(*this);
     own_text = plain ? PackedText{} : PackedText{text};
 }
 
@@ -90,15 +90,11 @@ void Instance::close_inbox() noexcept {
 
 bool has_queued_start(const Instance& instance) noexcept {
     for (const auto* message = instance.messages; message != nullptr; message = message->next) {
-        if (message->kind == kind_of<work::StartOrchestration>) {
+        if (message->kind == item_kind<work::StartOrchestration>) {
             return true;
         }
     }
     return false;
-}
-
-bool starts_instance(std::uint8_t kind) noexcept {
-    return kind == kind_of<work::StartOrchestration> || kind == kind_of<work::ContinueAsNew>;
 }
 
 std::optional<history::OrchestrationStarted> stored_start(const Instance& instance) {

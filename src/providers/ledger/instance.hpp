@@ -1,7 +1,7 @@
 // What the ledger holds about one instance id: its row, executions, KV, messages and turn lease.
 //
-// There is one Instance per id that anything is known about. It may have messages or history and no
-// row yet; `name` says whether the row exists. Kept small: a million of them wait at a time.
+// There is one Instance per id that has a row, a message, an activity or history. It may have no
+// row yet; `name` says whether the row exists. Kept small: a store may hold a million of them.
 
 #pragma once
 
@@ -51,28 +51,29 @@ struct Message : InBlocks {
     std::uint32_t slot = no_slot;
     std::uint8_t kind = 0; // index in WorkItem
     Place place = Place::visible;
-    bool doomed = false; // being removed
+    bool doomed = false; // compact() will remove it
 
     [[nodiscard]] Instant deliverable_at() const noexcept {
         return std::max(visible_at, hidden_until);
     }
 
-    [[nodiscard]] bool suspect() const noexcept { return attempts >= suspect_after; } // P16
-    [[nodiscard]] bool cancels() const noexcept { return kind == kind_of<work::CancelInstance>; }
+    [[nodiscard]] bool suspect() const noexcept { return is_suspect(attempts); } // P16
+    [[nodiscard]] bool cancels() const noexcept { return kind == item_kind<work::CancelInstance>; }
 
-    // Its JSON. That of a timer which says no more than the members above is written anew each
-    // time: a million parked instances wait for one each. Call keep() when all of them are set.
+    // Its JSON. The text of a plain timer follows from the members above and is not stored: a
+    // million sleeping instances have one each. Call keep() when all members are set.
     [[nodiscard]] std::string text() const;
     void keep(std::string_view text);
 };
 
-// The right to run an instance's next turn. An expired lease stays until somebody takes over.
+// The right to run an instance's next turn. P3: an expired lease stays until another fetch takes
+// over.
 struct TurnLease {
     Token token;
     Instance* instance = nullptr;
     SteadyInstant until;
     std::vector<Seq> messages;    // that the turn was given
-    bool suspect = false;         // P16: it holds what fetches may have one of
+    bool suspect = false;         // P16: it counts in SuspectHold
     std::uint32_t slot = no_slot; // no_slot: known to be expired
 };
 
@@ -98,12 +99,12 @@ struct Execution {
 
 using Executions = std::vector<Execution, BlockAllocator<Execution>>;
 
-// What is under way. Most instances wait for something else, a timer for example: they have none.
+// Visible messages and the lease. Most instances wait, for a timer for example, and have no Inbox.
 struct Inbox : InBlocks {
     std::vector<Message*> visible; // in order of becoming visible; sorted by a fetch
     Seq first_visible = 0;         // the lowest of them
-    Instant hidden_until;          // the default: never was, or a commit has ended it
-    Instant hidden_at;             // since when
+    Instant hidden_until;          // by an abandon; the default: never, or a commit ended it
+    Instant hidden_at;             // when the abandon came
     Seq hidden_seq = 0;            // messages from here on were queued after that
     Instant cancelled_at;          // while it is ready: see ReadyTurns::by_cancellation
     TurnLease* lease = nullptr;
@@ -138,7 +139,7 @@ struct Instance : InBlocks {
         parked, // messages, but nothing that could start it yet
     };
     enum class Started : std::uint8_t { unknown, yes, no };
-    // Whether all of it stands in an Archive as well. Whoever changes it says `none` first.
+    // Whether an Archive holds a copy. A call that changes the instance sets `none` first.
     enum class Copy : std::uint8_t { none, being_made, made };
 
     PackedText own_id;
@@ -165,7 +166,7 @@ struct Instance : InBlocks {
 
     std::uint32_t slot = no_slot;        // in the heap of its place
     std::uint32_t status_slot = no_slot; // in the list of its status
-    std::uint32_t walked = 0;            // the last walk that has met it
+    std::uint32_t walked = 0;            // the number of the last walk that visited it
     std::uint8_t status_list = 0;
     Place place : 3 = Place::idle;
     bool hidden : 1 = false;
@@ -205,14 +206,11 @@ struct Instance : InBlocks {
     void close_inbox() noexcept;                       // if nothing is under way any more
 };
 
-// P15: is a StartOrchestration queued, in whatever place?
+// P15: is a StartOrchestration queued, also a delayed one?
 [[nodiscard]] bool has_queued_start(const Instance& instance) noexcept;
 
-// Can this message start an instance that does not exist yet?
-[[nodiscard]] bool starts_instance(std::uint8_t kind) noexcept;
-
-// Without a row: does the stored history of the latest execution decode and tell how the instance
-// started? Returns that event.
+// For an instance without a row: the start event in the history of its latest execution; nullopt
+// when there is none or it does not decode.
 [[nodiscard]] std::optional<history::OrchestrationStarted> stored_start(const Instance& instance);
 
 } // namespace durable::ledger

@@ -42,7 +42,7 @@ Instance* InstanceTable::find(std::string_view id) {
 const Instance* InstanceTable::find(std::string_view id) const {
     const auto* found = find_here(id);
     if (found == nullptr && archive_ != nullptr) {
-        archive_->bring(id); // it was known all the time: nothing changes but where it is
+        archive_->bring(id); // no change of state: it only moves into memory
         found = find_here(id);
     }
     return found;

@@ -1,6 +1,5 @@
-// InstanceTable: every instance id that something is known about, with lists of the existing ones
-// by status and by parent. Those that an Archive keeps elsewhere are counted here and brought back
-// when somebody looks for them.
+// InstanceTable: all Instances by id, with lists of the existing ones by status and by parent.
+// Those that an Archive keeps are counted here and brought back when a call looks them up.
 
 #pragma once
 
@@ -37,7 +36,7 @@ class InstanceTable {
     InstanceTable& operator=(const InstanceTable&) = delete;
     ~InstanceTable();
 
-    void keep_in(Archive* archive) noexcept { archive_ = archive; } // nullptr: all is here
+    void keep_in(Archive* archive) noexcept { archive_ = archive; } // nullptr: all are in memory
 
     [[nodiscard]] Instance* find(std::string_view id);
     [[nodiscard]] const Instance* find(std::string_view id) const;
@@ -58,8 +57,8 @@ class InstanceTable {
     [[nodiscard]] std::uint64_t next_number() const noexcept { return next_number_; }
     [[nodiscard]] std::uint64_t next_incarnation() const noexcept { return next_incarnation_; }
 
-    // ---- A walk over all that are here, one at a time. Instances may come and go between steps:
-    // those that came since the start count as met (Instance::walked), gone ones are not.
+    // ---- A walk over all that are in memory, one at a time. Instances may come and go between
+    // steps: those that came since the start count as visited (Instance::walked).
 
     void start_walk() noexcept {
         walker_ = first_;
@@ -74,12 +73,12 @@ class InstanceTable {
     [[nodiscard]] const LongList<Instance*>&
     with_status(std::optional<ExecutionStatus> status) const;
     [[nodiscard]] std::uint64_t existing() const noexcept;
-    // The same, counted, with those in the archive.
+    // How many there are, with those in the archive.
     [[nodiscard]] std::uint64_t count(std::optional<ExecutionStatus> status) const;
     void count_archived(ExecutionStatus status, std::int64_t more) {
         archived_.at(static_cast<std::size_t>(status)) += static_cast<std::uint64_t>(more);
     }
-    // Oldest first. With those in the archive.
+    // Oldest first. Brings back those in the archive.
     [[nodiscard]] std::vector<Instance*> children(std::string_view parent) const;
 
     // In order of first mention.

@@ -14,10 +14,10 @@
 #include "providers/ledger/image.hpp"
 #include "providers/ledger/instance_table.hpp"
 #include "providers/ledger/listener.hpp"
-#include "providers/ledger/moment.hpp"
 #include "providers/ledger/record.hpp"
 #include "providers/ledger/turn_queue.hpp"
 #include "providers/ledger/work_queue.hpp"
+#include "providers/rules/moment.hpp"
 
 #include <durable/provider_admin.hpp>
 #include <durable/time.hpp>
@@ -34,7 +34,7 @@ namespace durable::ledger {
 struct Options {
     // How long a message waits for an instance that has not started.
     Duration unstarted_message_ttl = std::chrono::hours{1};
-    // Whether take_settled() is going to be asked: by whoever has an archive.
+    // Whether the ledger keeps candidates for take_settled(): for a store with an archive.
     bool track_settled = false;
 };
 
@@ -55,7 +55,7 @@ class Ledger {
     Ledger(const Ledger&) = delete;
     Ledger& operator=(const Ledger&) = delete;
 
-    // nullptr: nobody. Not during recovery: there is nobody to wake yet.
+    // nullptr: none. Not set during recovery: no thread waits yet.
     void listen(Listener* listener) noexcept;
 
     // Makes a decided record true.
@@ -70,7 +70,12 @@ class Ledger {
     TurnQueue turns{suspects};
     WorkQueue work{suspects};
 
-    // P16: when the last suspect's lease has ended, tells the listener of those that wait.
+    // For random tests: DURABLE_CHECKs everything that must hold between calls. Walks over what is
+    // queued, leased and parked.
+    void check() const;
+
+    // P16: when the lease of the last held suspect has ended, announces the ready suspects to the
+    // listener.
     void announce_suspects();
     // Existing instances that were given back with a reason.
     [[nodiscard]] const std::set<Instance*>& parked() const noexcept { return parked_; }
@@ -92,19 +97,19 @@ class Ledger {
 
     // ---- Instances that an archive keeps, see archive.hpp. They count in totals() all the time.
 
-    // Takes one out that has settled and has a copy in the archive.
+    // Drops a settled instance (image.hpp) from memory; the archive has a copy.
     void set_aside(Instance& instance);
-    // Gives it back; it still has its copy.
+    // Puts it back into memory; the archive keeps its copy.
     void bring_back(InstanceImage image);
-    // Counts one that is in the archive from the start.
+    // Counts one that recovery found in the archive.
     void count_archived(ExecutionStatus status, std::uint64_t executions, std::uint64_t events);
-    // One that has settled and has no copy; nullptr: there is none.
+    // A settled instance without a copy in the archive; nullptr: there is none.
     [[nodiscard]] Instance* take_settled();
-    void note_settled(const Instance& instance); // to be taken (again)
+    void note_settled(const Instance& instance); // a candidate, if it is
     [[nodiscard]] std::uint64_t settled_bytes() const noexcept { return settled_bytes_; } // about
     [[nodiscard]] bool any_settled() const noexcept { return !settled_.empty(); }
 
-    // Of an instance, also for a while after its deletion; 0: never heard of.
+    // Of an instance, also for a while after its deletion; 0: unknown.
     [[nodiscard]] std::uint64_t revision(const std::string& instance) const;
 
  private:
@@ -147,7 +152,7 @@ class Ledger {
     Totals totals_;
     std::vector<QuarantinedItem> quarantine_;
     std::deque<QuarantinedItem> expired_;
-    TextMap<std::uint64_t> deleted_; // revisions of the latest deletions, for those who watch
+    TextMap<std::uint64_t> deleted_; // revisions of the latest deletions, for watchers
     std::deque<std::string> deleted_order_;
     std::set<Instance*> parked_;
     std::deque<std::string> settled_; // candidates

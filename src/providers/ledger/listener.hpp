@@ -1,5 +1,5 @@
-// Listener: hears from the ledger what might end somebody's wait. Called in the middle of a change:
-// take note, do not call back.
+// Listener: hears from the ledger what may end the wait of a fetch or a watch (P11). The ledger
+// calls it in the middle of a change: it takes note and does not call back.
 
 #pragma once
 

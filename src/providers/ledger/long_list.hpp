@@ -40,7 +40,7 @@ class LongList {
         if (size_ < chunk) {
             short_.pop_back();
         } else if (chunks_.size() > size_ / chunk + 1) {
-            chunks_.pop_back(); // one stays, for what comes next
+            chunks_.pop_back(); // keeps one empty chunk for the next push
         }
     }
 

@@ -21,14 +21,14 @@ bool runs(const Instance& instance) {
            (instance.exists() && current != nullptr && current->status == ExecutionStatus::running);
 }
 
-// Between two executions: it shows an end, but its next start is queued or being worked on.
+// Between two executions: its status is an end, but its next start is queued or leased.
 bool continues(const Instance& instance) {
     const auto* current = instance.current();
     if (current == nullptr || current->status != ExecutionStatus::continued_as_new) {
         return false;
     }
     for (const auto* message = instance.messages; message != nullptr; message = message->next) {
-        if (message->kind == kind_of<work::ContinueAsNew>) {
+        if (message->kind == item_kind<work::ContinueAsNew>) {
             return true;
         }
     }
@@ -43,8 +43,8 @@ bool completed_before(const Instance& instance, const std::optional<Instant>& li
     return current != nullptr && current->completed && current->ended_at < *limit;
 }
 
-// Starts of children in a queue that is deleted, by parents that are not: each of these waits for
-// an answer, and the id is free for its child now.
+// Starts of children in a deleted queue whose parents stay. Each parent waits for its child, and
+// the id is free for that child now: so its start stays queued.
 void keep_starts(const Instance& instance,
                  const std::unordered_set<std::string_view>& listed,
                  Instant now,
@@ -58,7 +58,7 @@ void keep_starts(const Instance& instance,
         auto image = image_of(*message);
         image.message.visible_at = message->deliverable_at();
         if (message->place != Message::Place::delayed) {
-            // What could be delivered stays so, also when the time of day was set back since.
+            // A deliverable message stays deliverable, also when the wall clock was set back.
             image.message.visible_at = std::min(image.message.visible_at, now);
         }
         removed.kept.push_back({.start = std::move(image.message), .attempts = image.attempts});
@@ -80,13 +80,13 @@ void count(DeleteInstanceResult& result, const Instance& instance) {
     }
 }
 
-// The starts of children that the deleted ones have sent, and that have not begun. Where nothing
-// else would begin the child, it goes as a whole: what was sent to it was meant for this child.
+// Queued starts of children whose parent is deleted. A child that no other start would begin is
+// deleted with all its messages: they were meant for it.
 void add_unbegun_children(Ledger& ledger,
                           const std::unordered_set<std::string_view>& listed,
                           op::Delete& removed,
                           DeleteInstanceResult& result) {
-    std::map<const Instance*, std::set<Seq>> starts; // by address, but the order does not show
+    std::map<const Instance*, std::set<Seq>> starts; // the order has no effect
     for (const auto& parent : listed) {
         for (const auto seq : ledger.turns.starts_by(parent)) {
             starts[ledger.turns.find(seq)->instance].insert(seq);
@@ -187,7 +187,7 @@ std::vector<std::string> select(const Ledger& ledger,
     return found;
 }
 
-// What outlived its parent, or named one that never was, belongs to nobody else.
+// An instance whose parent does not exist is a root.
 bool has_parent(const Ledger& ledger, const Instance& instance) {
     const auto* parent =
         instance.parent != nullptr ? ledger.instances.find(*instance.parent) : nullptr;

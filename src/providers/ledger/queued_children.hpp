@@ -1,5 +1,5 @@
-// Children that have not begun: the queued starts, by the parent that sent them. A deletion takes
-// them along, and must not look through everybody's messages for it.
+// QueuedChildren: queued starts of children, by the parent that sent them. The deletion of a parent
+// removes them, and finds them here without a search through all queues.
 
 #pragma once
 
@@ -16,9 +16,6 @@
 #include <vector>
 
 namespace durable::ledger {
-
-// The parent that a queued message starts a child for; nullopt: it does not, or does not decode.
-[[nodiscard]] std::optional<std::string> calling_parent(std::uint8_t kind, std::string_view text);
 
 class QueuedChildren {
  public:

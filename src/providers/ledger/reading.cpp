@@ -147,11 +147,24 @@ bool will_start(const Instance& instance) {
         return true;
     }
     for (const auto* each = instance.messages; each != nullptr; each = each->next) {
-        if (starts_instance(each->kind)) { // later
+        if (starts_instance(each->kind)) { // a start that becomes visible later
             return true;
         }
     }
     return false;
+}
+
+} // namespace
+
+namespace {
+
+// The last event says why, unless events were appended after the end.
+std::optional<ErrorDetails> failure_in(const HistoryLog& history) {
+    if (auto told = failure_told_by(history.find(history.last_id()))) {
+        return told;
+    }
+    const auto all = history.after(0);
+    return rules::failure_in(all.size(), [&](std::size_t i) { return all[i]; });
 }
 
 } // namespace
@@ -170,6 +183,9 @@ InstanceState state_of(const Ledger& ledger, const std::string& instance) {
     state.execution_id = known->current_execution;
     state.status = known->status().value_or(ExecutionStatus::running);
     state.output = output_of(known->current());
+    if (state.status == ExecutionStatus::failed) {
+        state.failure = failure_in(known->current()->history);
+    }
     if (known->extras) {
         state.custom_status = known->extras->custom_status;
         state.parked = known->extras->parked;

@@ -6,6 +6,9 @@
 
 #pragma once
 
+#include "providers/rules/commit.hpp"
+#include "providers/rules/stored.hpp"
+
 #include <durable/provider.hpp>
 #include <durable/time.hpp>
 
@@ -17,58 +20,9 @@
 
 namespace durable::ledger {
 
-// Position in a queue: ascending, never used twice, shared by both queues.
-using Seq = std::uint64_t;
-
-enum class Queue : std::uint8_t { orchestrator, worker };
-
-// The index of a kind of work item in WorkItem.
-template <class Item>
-inline constexpr auto kind_of =
-    static_cast<std::uint8_t>(WorkItem{std::in_place_type<Item>}.index());
-
-struct NewMessage {
-    Seq seq = 0;
-    std::string instance;
-    Instant visible_at;
-    std::string text;
-    std::uint8_t kind = 0;          // index in WorkItem
-    std::uint64_t execution_id = 0; // of a TimerFired, else 0
-    std::uint64_t timer_id = 0;     // likewise
-    bool operator==(const NewMessage&) const = default;
-};
-
-struct NewWork {
-    Seq seq = 0;
-    ActivityId activity;
-    std::optional<std::string> session;
-    std::optional<std::string> tag;
-    std::string name; // of the activity, as in the text; not stored beside it
-    Instant visible_at;
-    std::string text;
-    bool operator==(const NewWork&) const = default;
-};
-
-struct NewEvent {
-    std::uint64_t id = 0;
-    std::string text;
-    bool operator==(const NewEvent&) const = default;
-};
-
-struct KvChange {
-    enum class Kind : std::uint8_t { set, clear, clear_all };
-    Kind kind = Kind::set;
-    std::string key;
-    std::string value;
-    std::uint64_t last_updated_at_ms = 0;
-    bool operator==(const KvChange&) const = default;
-};
-
-// What a commit does to the custom status; a missing change leaves it alone.
-struct StatusChange {
-    std::optional<std::string> status; // nullopt clears
-    bool operator==(const StatusChange&) const = default;
-};
+// The ledger decides by the rules that all stores share, and speaks in their words.
+using namespace rules; // NOLINT(google-build-using-namespace)
+using rules::Queue;    // not the template that users declare queues with
 
 namespace op {
 
@@ -148,8 +102,8 @@ struct Append {
 
 struct Delete {
     std::vector<std::string> instances;
-    std::vector<Seq> starts; // of their children, in queues that stay
-    // Starts in queues that go, by parents that stay: each begins the next life of its id.
+    std::vector<Seq> starts; // sent by the deleted ones to children that stay
+    // Starts in deleted queues, sent by parents that stay: each begins a new instance of its id.
     struct Kept {
         NewMessage start;
         std::uint32_t attempts = 0;

@@ -123,7 +123,7 @@ void append_expanded(std::string& out, std::string_view shorthand) {
         }
         out.append(shorthand, copied, at - copied);
         if (byte == escape) {
-            ++at; // whatever it is
+            ++at; // the escaped byte
             copied = at;
         } else {
             out += words[static_cast<std::size_t>(byte) - 1];

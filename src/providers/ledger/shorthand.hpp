@@ -1,7 +1,7 @@
 // Shorthand for the texts of events: what nearly every event repeats takes one byte in memory.
 //
-// Any text survives the way there and back. JSON has no raw control characters, so these stand for
-// the words; a text that has some all the same, a damaged one, is stored with escapes.
+// Every text decodes to what was encoded. JSON has no raw control characters, so these stand for
+// the words. A damaged text that contains some is stored with escapes.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// StringPool: one copy of each of a few strings that many instances share (names, versions,
-// parents), counted, so that what nobody uses any more is gone.
+// StringPool: one reference-counted copy of each string that many instances share: names, versions,
+// parents.
 
 #pragma once
 

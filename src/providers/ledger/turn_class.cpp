@@ -10,12 +10,6 @@ namespace durable::ledger {
 
 namespace {
 
-CodeNeed code(std::string name, std::string version) {
-    return {.any = false,
-            .name = std::move(name),
-            .version = version == "unknown" ? std::string{} : std::move(version)};
-}
-
 // The visible message of the lowest sequence number that `accept` accepts.
 template <class Accept>
 const Message* first_visible(const Instance& instance, Accept accept) {
@@ -28,22 +22,8 @@ const Message* first_visible(const Instance& instance, Accept accept) {
     return first;
 }
 
-// What the message begins. None: there is no such message, or it will be quarantined.
 CodeNeed begun_by(const Message* message) {
-    if (message == nullptr) {
-        return {};
-    }
-    auto item = decode_work_item(message->text());
-    if (!item) {
-        return {};
-    }
-    if (auto* start = std::get_if<work::StartOrchestration>(&*item)) {
-        return code(std::move(start->orchestration), start->version.value_or(""));
-    }
-    if (auto* next = std::get_if<work::ContinueAsNew>(&*item)) {
-        return code(std::move(next->orchestration), next->version.value_or(""));
-    }
-    return {};
+    return message == nullptr ? CodeNeed{} : code_begun_by(decode_work_item(message->text()));
 }
 
 } // namespace
@@ -51,20 +31,20 @@ CodeNeed begun_by(const Message* message) {
 CodeNeed code_needed(const Instance& instance) {
     if (!instance.exists()) {
         if (auto started = stored_start(instance)) {
-            return code(std::move(started->name), std::move(started->version));
+            return code_need(std::move(started->name), std::move(started->version));
         }
         return begun_by(first_visible(instance, starts_instance));
     }
     const auto* current = instance.current();
     if (current != nullptr && current->status == ExecutionStatus::continued_as_new) {
         return begun_by(first_visible(
-            instance, [](std::uint8_t kind) { return kind == kind_of<work::ContinueAsNew>; }));
+            instance, [](std::uint8_t kind) { return kind == item_kind<work::ContinueAsNew>; }));
     }
-    return instance.ended() ? CodeNeed{} : code(*instance.name, *instance.version);
+    return instance.ended() ? CodeNeed{} : code_need(*instance.name, *instance.version);
 }
 
 Suits suits(const FetchOrchestration& request, const TurnClass& turn, const SuspectHold& hold) {
-    if (request.filter && turn.pinned != nullptr && !request.filter->matches(*turn.pinned)) {
+    if (!can_replay(request, turn.pinned)) {
         return Suits::no;
     }
     if (request.one_suspect && turn.suspect && hold.held > 0) { // P16

@@ -1,9 +1,11 @@
-// TurnClass: what a fetch must offer to be given an instance's turn. Instances that are ready stand
-// in one heap per class, so that a fetch compares the heads of few heaps, whatever waits.
+// TurnClass: what a fetch needs to be given an instance's turn (version, code). Ready instances
+// stand in one heap per class: a fetch compares the heads of a few heaps, however many wait.
 
 #pragma once
 
+#include "base/check.hpp"
 #include "providers/ledger/instance.hpp"
+#include "providers/rules/delivery.hpp"
 
 #include <durable/provider.hpp>
 #include <durable/version.hpp>
@@ -19,19 +21,16 @@ namespace durable::ledger {
 // queues.
 struct SuspectHold {
     std::uint32_t held = 0;
-    bool freed = false; // the last one has ended, and waiting fetches have not been told
+    bool freed = false; // the last one has ended, and waiting fetches were not called yet
 
     void take() noexcept { ++held; }
-    void give_back() noexcept { freed = --held == 0; }
+    void give_back() noexcept {
+        DURABLE_CHECK(held > 0, "only a suspect that is held can be given back");
+        freed = --held == 0;
+    }
 };
 
-// P14: which code a turn needs.
-struct CodeNeed {
-    bool any = true; // none in particular
-    std::string name;
-    std::string version; // empty: any
-};
-
+// P14: which code the next turn of an instance needs.
 [[nodiscard]] CodeNeed code_needed(const Instance& instance);
 
 template <class Text>
@@ -65,8 +64,8 @@ struct TurnClassLess {
     }
 };
 
-// Of a fetch and a class: `late` means that the fetch lacks the code and gets an instance all the
-// same once its cancellation has waited for OrchestrationCode::cancelled_for.
+// Whether a fetch may take instances of a class. `late`: it lacks the code, and may take one whose
+// cancellation has waited for OrchestrationCode::cancelled_for.
 enum class Suits : std::uint8_t { no, late, yes };
 
 [[nodiscard]] Suits

@@ -1,5 +1,6 @@
 // The half of TurnQueue that files instances by what they could do next.
 
+#include "base/check.hpp"
 #include "providers/ledger/turn_queue.hpp"
 
 #include <algorithm>
@@ -17,15 +18,15 @@ const Version* pinned_version(const Instance& instance) {
 // P15: the messages of a pending instance wait for the start that made it, the first in its queue.
 bool own_start_is_visible(const Instance& instance) {
     for (const auto* message = instance.messages; message != nullptr; message = message->next) {
-        if (message->kind == kind_of<work::StartOrchestration>) {
+        if (message->kind == item_kind<work::StartOrchestration>) {
             return message->place != Message::Place::delayed;
         }
     }
     return false;
 }
 
-// A cancellation that becomes visible while the instance is hidden gets through; not one that was
-// given back with the turn.
+// A cancellation that becomes visible while the instance is hidden ends the hiding; one that was
+// abandoned with the turn does not.
 bool cancelled_while_hidden(const Instance& instance) {
     const auto& inbox = instance.inbox();
     return std::ranges::any_of(inbox.visible, [&](const Message* message) {
@@ -73,9 +74,14 @@ Instance::Place TurnQueue::place_of(Instance& instance) const {
 void TurnQueue::leave(Instance& instance) {
     switch (instance.place) {
     case Instance::Place::ready: {
+        DURABLE_CHECK(instance.under_way && instance.under_way->ready != nullptr,
+                      "a ready instance knows its class");
         auto& ready = *std::exchange(instance.under_way->ready, nullptr);
         ready.instances.erase(instance);
-        ready.by_cancellation.erase({instance.under_way->cancelled_at, &instance});
+        const auto cancelled =
+            ready.by_cancellation.erase({instance.under_way->cancelled_at, &instance});
+        DURABLE_CHECK((cancelled == 1) == ready.turn.cancelled,
+                      "a cancelled instance stands in both orders of its class");
         if (ready.instances.empty()) {
             ready_.erase(ready_.find(ready.turn));
         }
@@ -101,7 +107,7 @@ void TurnQueue::leave(Instance& instance) {
 
 void TurnQueue::hold(Instance& instance) {
     leave(instance);
-    instance.place = Instance::Place::leased; // by the function that makes the change
+    instance.place = Instance::Place::leased; // until the caller has made its change
 }
 
 void TurnQueue::push_ready(Instance& instance) {
@@ -146,7 +152,7 @@ void TurnQueue::file(Instance& instance) {
         break;
     case Instance::Place::parked:
         if (instance.exists()) {
-            break; // its start will come: nothing expires
+            break; // P15: its start will come, so its messages do not expire
         }
         for (auto* message : instance.inbox().visible) {
             message->place = Message::Place::parked;
@@ -162,8 +168,8 @@ void TurnQueue::file(Instance& instance) {
 }
 
 void TurnQueue::refile_after_removal(Instance& instance) {
-    // What is still parked stays where it is: going through all of it again for every message that
-    // expires would cost the square of their number.
+    // Messages that are still parked stay in their heap: filing all of them again for every message
+    // that expires would cost the square of their number.
     if (instance.place != Instance::Place::parked || instance.inbox().visible.empty()) {
         file(instance);
     }

@@ -1,5 +1,7 @@
 #include "providers/ledger/turn_queue.hpp"
 
+#include "base/check.hpp"
+
 #include <durable/codec.hpp>
 
 #include <algorithm>
@@ -11,7 +13,7 @@ namespace durable::ledger {
 namespace {
 
 bool is_timer(std::uint8_t kind) {
-    return kind == kind_of<work::TimerFired>;
+    return kind == item_kind<work::TimerFired>;
 }
 
 // May this message, when it becomes visible, change the class of an instance that is ready?
@@ -51,6 +53,7 @@ void TurnQueue::add(Instance& instance, const NewMessage& added, Instant at, Ins
 
     // Sequence numbers ascend, so the end of the list is the right place.
     if (auto* first = instance.messages; first != nullptr) {
+        DURABLE_CHECK(first->previous->seq < message.seq, "positions in a queue ascend (P5)");
         message.previous = std::exchange(first->previous, &message);
         message.previous->next = &message;
     } else {
@@ -85,7 +88,7 @@ void TurnQueue::show(Message& message) {
 
     switch (instance.place) {
     case Instance::Place::leased:
-        break; // looked at when that ends
+        break; // filed when the lease or the hiding ends
     case Instance::Place::hidden:
         if (message.cancels()) {
             file(instance);
@@ -132,11 +135,12 @@ void TurnQueue::forget(Message& message) {
         break;
     }
     if (message.place != Message::Place::delayed && starts_instance(message.kind)) {
+        DURABLE_CHECK(message.instance->inbox().visible_starts > 0, "visible starts are counted");
         --message.instance->open_inbox().visible_starts;
     }
     if (is_timer(message.kind)) {
         timers_.erase(message);
-    } else if (message.kind == kind_of<work::StartOrchestration>) {
+    } else if (message.kind == item_kind<work::StartOrchestration>) {
         children_.remove(message.seq);
     }
     message.doomed = true;
@@ -207,7 +211,7 @@ void TurnQueue::count_attempt(Instance& instance, std::span<const Seq> messages)
             suspected = ++message->attempts == suspect_after || suspected;
         }
     }
-    // A journal that is replayed leases nothing: the instance stays where it is ready.
+    // A replayed journal leases nothing: the instance stays ready, in the class of suspects.
     if (suspected && instance.place == Instance::Place::ready) {
         file(instance);
     }
@@ -222,7 +226,7 @@ void TurnQueue::advance(Moment now) {
     while (!hidden_.empty() && hidden_.top_key() <= key_of(now.wall)) {
         auto& instance = hidden_.top();
         leave(instance);
-        instance.hidden = false; // hidden_until stays: it is what was stored
+        instance.hidden = false; // hidden_until stays: it is durable state
         file(instance);
     }
     while (!lease_ends_.empty() && lease_ends_.top_key() <= key_of(now.steady)) {
@@ -290,6 +294,7 @@ Instance* TurnQueue::first_ready(const FetchOrchestration& request, Instant now)
 
 // ---- Leases
 
+// P1: an instance has one lease; P3: the token of an earlier one is unknown from now on.
 void TurnQueue::lease(Instance& instance, TurnLease granted) {
     leave(instance);
     release(instance);
@@ -320,6 +325,7 @@ void TurnQueue::release(Instance& instance) {
 
 void TurnQueue::drop(TurnLease& lease) {
     lease_ends_.erase(lease);
+    DURABLE_CHECK(leased_ >= lease.messages.size(), "leased messages are counted");
     leased_ -= lease.messages.size();
     if (lease.suspect) {
         suspects_.give_back();

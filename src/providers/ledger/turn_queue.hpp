@@ -1,10 +1,10 @@
-// TurnQueue: the orchestrator queue and the leases on instances, with the indexes that keep every
-// call independent of how much is waiting.
+// TurnQueue: the orchestrator queue and the leases on instances, with the indexes that keep the
+// cost of every call independent of how much is queued.
 //
-// Durable are the messages and Inbox::hidden_until; where things stand in the indexes follows
-// from them and from the time that `advance` was told last. An instance is *filed* by what it could
-// do next (Instance::Place). A function that changes what that depends on calls hold() before and
-// file() after.
+// Messages and Inbox::hidden_until are durable; the indexes follow from them and from the time of
+// the last `advance`. An instance is *filed* in the index of its Instance::Place: ready, hidden,
+// leased, parked. A function that changes what the place depends on calls hold() before and file()
+// after.
 
 #pragma once
 
@@ -12,10 +12,10 @@
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/instance.hpp"
 #include "providers/ledger/listener.hpp"
-#include "providers/ledger/moment.hpp"
 #include "providers/ledger/queued_children.hpp"
 #include "providers/ledger/record.hpp"
 #include "providers/ledger/turn_class.hpp"
+#include "providers/rules/moment.hpp"
 
 #include <durable/provider.hpp>
 
@@ -34,7 +34,7 @@ namespace durable::ledger {
 struct ReadyTurns {
     TurnClass turn;
     DueHeap<Instance, &Instance::slot> instances; // never empty
-    // Of a class that is cancelled: all of them, by their oldest cancellation.
+    // All of them by their oldest cancellation, if the class is a cancelled one (P14).
     std::set<std::pair<Instant, Instance*>> by_cancellation;
 };
 
@@ -53,20 +53,20 @@ class TurnQueue {
     void remove(Instance& instance, std::span<const Seq> messages); // unknown ones are ignored
     void remove_all(Instance& instance);
     [[nodiscard]] Message* find(Seq seq);
-    // Starts of children that this parent has sent, and that have not been taken. Ascending.
+    // Queued starts of children that this parent has sent. Ascending.
     [[nodiscard]] std::vector<Seq> starts_by(std::string_view parent) const {
         return children_.of(parent);
     }
-    // TimerFired messages of that execution and timer, wherever they stand.
+    // TimerFired messages of that execution and timer, delayed and visible ones.
     [[nodiscard]] std::vector<Seq>
     find_timers(const Instance& instance, std::uint64_t execution_id, std::uint64_t timer_id) const;
 
     // ---- Filing
 
-    void hold(Instance& instance);                 // off the indexes, whatever arrives
-    void file(Instance& instance);                 // and back, by what it can do now
+    void hold(Instance& instance);                 // out of the indexes
+    void file(Instance& instance);                 // into the index of its place
     void refile_after_removal(Instance& instance); // file(), cheaper: only messages are gone
-    // Hidden until hidden_until has passed.
+    // Hides the whole instance.
     void hide(Instance& instance, Instant until, Instant at, Seq next);
     void reveal(Instance& instance);
     // Hides single messages of an instance that is held. Unknown ones are ignored.
@@ -81,8 +81,8 @@ class TurnQueue {
     // Parked messages that have waited for `ttl`, at most `limit`.
     [[nodiscard]] std::vector<Seq> expired(Instant now, Duration ttl, std::size_t limit) const;
 
-    // The instance with the lowest visible message that the request may take. Its `visible` is
-    // sorted.
+    // P5: of the instances that the request may take the one with the lowest visible message. Sorts
+    // its `visible`.
     [[nodiscard]] Instance* first_ready(const FetchOrchestration& request, Instant now);
     // Tells the listener of every class of suspects that is ready.
     void announce_suspects() const;
@@ -101,7 +101,7 @@ class TurnQueue {
     // ---- Leases
 
     void lease(Instance& instance, TurnLease lease);
-    void release(Instance& instance); // forgets the lease, if any; the caller files
+    void release(Instance& instance); // forgets the lease, if any; the caller calls file()
     void extend(TurnLease& lease, SteadyInstant until);
     [[nodiscard]] TurnLease* find_lease(const Token& token);
 
@@ -115,6 +115,10 @@ class TurnQueue {
         }
     }
 
+    // DURABLE_CHECKs that indexes and instances agree; walks over all of them. Returns how many
+    // suspects are under live leases.
+    [[nodiscard]] std::uint32_t check() const;
+
  private:
     [[nodiscard]] static std::size_t hash_of(const Message& message) noexcept;
     [[nodiscard]] static std::size_t timer_hash_of(const Message& message) noexcept;
@@ -125,7 +129,7 @@ class TurnQueue {
     void forget(Message& message);
     void compact(Instance& instance);
     void push_ready(Instance& instance);
-    void drop(TurnLease& lease); // from the live ones
+    void drop(TurnLease& lease); // out of lease_ends_
 
     SuspectHold& suspects_;
     LinkTable<Message, &Message::same_hash, &TurnQueue::hash_of> messages_;

@@ -1,20 +1,19 @@
 #include "providers/ledger/turns.hpp"
 
 #include "base/try.hpp"
-#include "providers/ledger/delivery_order.hpp"
 #include "providers/ledger/queueing.hpp"
+#include "providers/rules/abandon.hpp"
+#include "providers/rules/delivery.hpp"
+#include "providers/rules/delivery_order.hpp"
 
 #include <durable/codec.hpp>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace durable::ledger {
 
 namespace {
-
-constexpr std::string_view unknown_version = "unknown";
 
 Result<TurnLease*> any_turn_lease(Ledger& ledger, const std::string& lock_token) {
     const auto token = Token::parse(lock_token);
@@ -25,6 +24,7 @@ Result<TurnLease*> any_turn_lease(Ledger& ledger, const std::string& lock_token)
     return lease;
 }
 
+// P3: a commit and a renewal need a live lease; an abandon also works with an expired one.
 Result<TurnLease*> live_turn_lease(Ledger& ledger, const std::string& lock_token) {
     DURABLE_TRY_ASSIGN(auto* lease, any_turn_lease(ledger, lock_token));
     if (lease->slot == no_slot) {
@@ -35,7 +35,8 @@ Result<TurnLease*> live_turn_lease(Ledger& ledger, const std::string& lock_token
     return lease;
 }
 
-// Who the instance is. It has a row, or a stored history that tells, or a message that starts it.
+// Name, version and execution of the instance: from its row, or its stored history, or the message
+// that starts it.
 void identify(OrchestrationItem& item, const Instance& instance) {
     item.instance = instance.id();
     item.incarnation = instance.incarnation;
@@ -51,24 +52,13 @@ void identify(OrchestrationItem& item, const Instance& instance) {
         item.version = started->version;
         return;
     }
-    const auto take = [&](const auto& start) {
-        item.orchestration_name = start.orchestration;
-        item.version = start.version.value_or(std::string{unknown_version});
-    };
-    for (const auto& message : item.messages) {
-        if (const auto* start = std::get_if<work::StartOrchestration>(&message)) {
-            return take(*start);
-        }
-        if (const auto* next = std::get_if<work::ContinueAsNew>(&message)) {
-            return take(*next);
-        }
-    }
+    name_by_messages(item);
 }
 
 Arrival arrival_of(const Message* message) {
     return {.at = message->visible_at,
             .seq = message->seq,
-            .timer = message->kind == kind_of<work::TimerFired>};
+            .timer = message->kind == item_kind<work::TimerFired>};
 }
 
 // The events that the caller does not hold yet.
@@ -78,13 +68,8 @@ void attach_history(TurnOffer& offer, const Instance& instance, const CachedHist
     if (execution == nullptr || execution->history.empty()) {
         return;
     }
-    if (cached) {
-        const auto held = cached(item.instance);
-        const auto same = held && (held->incarnation == 0 || held->incarnation == item.incarnation);
-        if (same && held->execution_id == item.execution_id &&
-            execution->history.contains(held->last_event_id)) {
-            item.history_after = held->last_event_id;
-        }
+    if (const auto held = held_event(item, cached); held && execution->history.contains(*held)) {
+        item.history_after = *held;
     }
     offer.history = execution->history.after(item.history_after);
 }
@@ -104,7 +89,7 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
     put_in_delivery_order(messages, arrival_of);
     for (const auto* message : messages) {
         auto decoded = decode_work_item(message->text());
-        if (!decoded) { // P10
+        if (!decoded) { // P10, P13: this record quarantines the message, nothing is leased
             offer.record.operation = op::Quarantine{.queue = Queue::orchestrator,
                                                     .seq = message->seq,
                                                     .reason = std::move(decoded.error().message)};
@@ -115,12 +100,12 @@ std::optional<TurnOffer> offer_turn(Ledger& ledger, const FetchOrchestration& re
         item.attempt_count = std::max(item.attempt_count, message->attempts + 1);
         fetch.messages.push_back(message->seq);
     }
-    offer.suspect = request.one_suspect && item.attempt_count > suspect_after;
+    offer.suspect = request.one_suspect && is_suspect(item.attempt_count - 1);
     std::ranges::sort(fetch.messages); // records list them ascending
     offer.record.operation = std::move(fetch);
     identify(item, *instance);
     attach_history(offer, *instance, request.cached);
-    if (item.history_after == 0 && instance->extras) {
+    if (item.history_after == 0 && instance->extras) { // P9: what earlier executions left
         item.kv_snapshot = instance->extras->kv;
     }
     return offer;
@@ -138,60 +123,15 @@ void take_turn(Ledger& ledger, TurnOffer& offer, const Token& token, SteadyInsta
 
 OrchestrationItem complete(TurnOffer offer) {
     auto item = *std::move(offer.item);
-    item.history.reserve(offer.history.size());
-    for (std::size_t index = 0; index < offer.history.size(); ++index) {
-        auto event = decode_event(offer.history[index]);
-        if (!event) {
-            item.history.clear();
-            item.kv_snapshot.clear();
-            item.history_after = 0;
-            item.history_error = "stored history does not decode: " + event.error().message;
-            return item;
-        }
-        item.history.push_back(*std::move(event));
-    }
+    decode_history(item, offer.history.size(), [&](std::size_t i) { return offer.history[i]; });
     return item;
 }
 
 namespace {
 
-// Custom status and KV travel inside the events.
-void collect_changes(op::CommitTurn& out, const std::vector<HistoryEvent>& events) {
-    for (const auto& event : events) {
-        if (const auto* status = std::get_if<history::CustomStatusUpdated>(&event.kind)) {
-            out.custom_status = StatusChange{status->status};
-        } else if (const auto* set = std::get_if<history::KeyValueSet>(&event.kind)) {
-            out.kv.push_back({.kind = KvChange::Kind::set,
-                              .key = set->key,
-                              .value = set->value,
-                              .last_updated_at_ms = set->last_updated_at_ms});
-        } else if (const auto* cleared = std::get_if<history::KeyValueCleared>(&event.kind)) {
-            out.kv.push_back({.kind = KvChange::Kind::clear, .key = cleared->key});
-        } else if (std::holds_alternative<history::KeyValuesCleared>(event.kind)) {
-            out.kv.push_back({.kind = KvChange::Kind::clear_all});
-        }
-    }
-}
-
-// New activities and cancelled ones. What is scheduled and cancelled in one turn never gets queued.
-void collect_work(op::CommitTurn& out,
-                  Ledger& ledger,
-                  const TurnCommit& commit,
-                  std::vector<NewWork> prepared,
-                  Seq& seq,
-                  Instant now) {
-    const std::set<ActivityId> cancelled{commit.cancelled_activities.begin(),
-                                         commit.cancelled_activities.end()};
-    if (!cancelled.empty()) {
-        std::erase_if(prepared,
-                      [&](const NewWork& added) { return cancelled.contains(added.activity); });
-    }
-    for (auto& added : prepared) {
-        added.seq = seq++;
-        added.visible_at = now;
-    }
-    out.work = std::move(prepared);
-    for (const auto& activity : cancelled) {
+// Queued activities that the commit cancels.
+void collect_cancelled_work(op::CommitTurn& out, Ledger& ledger, const PreparedTurn& prepared) {
+    for (const auto& activity : prepared.cancelled_activities) {
         if (const auto* instance = ledger.instances.find(activity.instance)) {
             const auto found =
                 ledger.work.find(*instance, activity.execution_id, activity.activity_id);
@@ -200,30 +140,19 @@ void collect_work(op::CommitTurn& out,
     }
 }
 
-// New messages and cancelled timers, likewise.
-void collect_messages(op::CommitTurn& out,
-                      Ledger& ledger,
-                      const TurnCommit& commit,
-                      std::vector<NewMessage> prepared,
-                      Seq& seq,
-                      Instant now) {
-    const std::set<std::uint64_t> cancelled{commit.cancelled_timers.begin(),
-                                            commit.cancelled_timers.end()};
-    out.messages.reserve(prepared.size());
-    for (std::size_t index = 0; index < prepared.size(); ++index) {
-        auto& message = prepared[index];
-        const auto timer = message.kind == kind_of<work::TimerFired> &&
-                           message.instance == out.instance &&
-                           message.execution_id == out.execution_id;
-        if (!timer || !cancelled.contains(message.timer_id)) {
+// Messages that the commit sends, and queued timers that it cancels.
+void collect_messages(
+    op::CommitTurn& out, Ledger& ledger, PreparedTurn& prepared, Seq& seq, Instant now) {
+    out.messages.reserve(prepared.messages.size());
+    for (auto& message : prepared.messages) {
+        if (!prepared.cancels(message, out.instance, out.execution_id)) {
             message.seq = seq++;
-            message.visible_at =
-                visible_at(commit.orchestrator_items[index], now, Duration::zero());
+            message.visible_at = std::max(message.visible_at, now);
             out.messages.push_back(std::move(message));
         }
     }
     const auto* instance = ledger.instances.find(out.instance);
-    for (const auto timer : cancelled) {
+    for (const auto timer : prepared.cancelled_timers) {
         for (const auto found : ledger.turns.find_timers(*instance, out.execution_id, timer)) {
             if (!std::ranges::binary_search(out.consumed, found)) {
                 out.cancelled_messages.push_back(found);
@@ -232,23 +161,12 @@ void collect_messages(op::CommitTurn& out,
     }
 }
 
-Result<> check(const ExecutionMetadata& metadata) {
-    if (metadata.status == ExecutionStatus::pending) {
-        return fail(ErrorCode::invalid_argument, "a commit cannot make an execution pending");
-    }
-    const auto check = [](const std::optional<std::string>& text, std::string_view what) {
-        return text ? check_text(*text, what) : Result<>{};
-    };
-    DURABLE_TRY(check(metadata.output, "the output"));
-    DURABLE_TRY(check(metadata.orchestration_name, "the orchestration's name"));
-    DURABLE_TRY(check(metadata.orchestration_version, "the orchestration's version"));
-    return check(metadata.parent_instance_id, "the parent's id");
-}
-
 Result<op::CommitTurn> decide_commit(Ledger& ledger,
                                      const TurnCommit& commit,
                                      Result<PreparedTurn> prepared,
                                      Instant now) {
+    // P2: whatever can be refused is refused here, before the record exists. P4: the record
+    // consumes the messages that the lease was given, and no others.
     DURABLE_TRY_ASSIGN(const auto* lease, live_turn_lease(ledger, commit.lock_token));
     op::CommitTurn out{.instance = std::string{lease->instance->id()},
                        .execution_id = commit.execution_id,
@@ -257,29 +175,20 @@ Result<op::CommitTurn> decide_commit(Ledger& ledger,
     DURABLE_TRY_ASSIGN(auto ready, std::move(prepared));
     DURABLE_TRY(check_new(ready.events, lease->instance->find_execution(commit.execution_id)));
     out.events = std::move(ready.events);
-    collect_changes(out, commit.history_delta);
+    out.kv = std::move(ready.kv);
+    out.custom_status = std::move(ready.custom_status);
     auto seq = ledger.next_seq();
-    collect_work(out, ledger, commit, std::move(ready.work), seq, now);
-    collect_messages(out, ledger, commit, std::move(ready.messages), seq, now);
+    for (auto& added : ready.work) {
+        added.seq = seq++;
+        added.visible_at = now;
+    }
+    out.work = std::move(ready.work);
+    collect_cancelled_work(out, ledger, ready);
+    collect_messages(out, ledger, ready, seq, now);
     return out;
 }
 
 } // namespace
-
-Result<PreparedTurn> prepare_turn(const TurnCommit& commit) {
-    DURABLE_TRY(check(commit.metadata));
-    PreparedTurn prepared;
-    DURABLE_TRY_ASSIGN(prepared.events, to_events(commit.history_delta));
-    for (const auto& item : commit.worker_items) {
-        DURABLE_TRY_ASSIGN(auto added, to_work(item));
-        prepared.work.push_back(std::move(added));
-    }
-    for (const auto& item : commit.orchestrator_items) {
-        DURABLE_TRY_ASSIGN(auto message, to_message(item));
-        prepared.messages.push_back(std::move(message));
-    }
-    return prepared;
-}
 
 Result<Record>
 commit_turn(Ledger& ledger, const TurnCommit& commit, Result<PreparedTurn> prepared, Moment now) {
@@ -304,22 +213,18 @@ Result<Record> abandon_turn(Ledger& ledger, const durable::AbandonTurn& abandon,
         }
     }
     op::AbandonTurn given{.instance = std::string{(*lease)->instance->id()}};
-    if (abandon.delay && *abandon.delay > Duration::zero()) {
-        const auto until = now.wall_after(*abandon.delay);
-        if (abandon.whole_instance) {
-            // A cancellation that this turn was not given must not wait.
-            const auto cancels = [&](const Message* message) {
-                return message->cancels() && std::ranges::find((*lease)->messages, message->seq) ==
-                                                 (*lease)->messages.end();
-            };
-            if (std::ranges::none_of((*lease)->instance->inbox().visible, cancels)) {
-                given.hidden_until = until;
-            }
-        } else {
-            given.delayed_until = until;
-            given.delayed = (*lease)->messages;
-            std::ranges::sort(given.delayed);
-        }
+    const auto has_new_cancellation = [&] {
+        const auto& own = (*lease)->messages;
+        return std::ranges::any_of((*lease)->instance->inbox().visible, [&](const Message* each) {
+            return each->cancels() && std::ranges::find(own, each->seq) == own.end();
+        });
+    };
+    const auto waits = waits_after(abandon, now, has_new_cancellation);
+    given.hidden_until = waits.instance;
+    given.delayed_until = waits.messages;
+    if (waits.messages) {
+        given.delayed = (*lease)->messages;
+        std::ranges::sort(given.delayed);
     }
     if (abandon.ignore_attempt) {
         given.uncounted = (*lease)->messages;

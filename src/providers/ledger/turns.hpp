@@ -14,13 +14,14 @@
 
 namespace durable::ledger {
 
-// What a fetch does next. `record` is to be applied first; then, with an item, take_turn() leases
-// the instance and complete() decodes the history, which needs no ledger and no lock.
+// What a fetch does next. The caller applies `record`, which counts the attempts (P7). If there is
+// an item, take_turn() then leases the instance, and complete() decodes the history, which needs no
+// ledger and no lock.
 struct TurnOffer {
     Record record;
     std::optional<OrchestrationItem> item; // nullopt: a row was quarantined; ask again
     EventTexts history;
-    bool suspect = false;      // P16: taking it holds the right to have one
+    bool suspect = false;      // P16: it will count in SuspectHold
     std::uint64_t reached = 0; // where the journal stood when it was taken
 };
 
@@ -30,13 +31,6 @@ offer_turn(Ledger& ledger, const FetchOrchestration& request, Moment now);
 void take_turn(Ledger& ledger, TurnOffer& offer, const Token& token, SteadyInstant until);
 [[nodiscard]] OrchestrationItem complete(TurnOffer offer);
 
-// What a turn leaves, as it is stored; needs no ledger and no lock.
-struct PreparedTurn {
-    std::vector<NewEvent> events;
-    std::vector<NewWork> work;
-    std::vector<NewMessage> messages; // as many as the commit's, in their order
-};
-[[nodiscard]] Result<PreparedTurn> prepare_turn(const TurnCommit& commit);
 [[nodiscard]] Result<Record>
 commit_turn(Ledger& ledger, const TurnCommit& commit, Result<PreparedTurn> prepared, Moment now);
 [[nodiscard]] Result<Record>

@@ -1,5 +1,7 @@
 #include "providers/ledger/work_queue.hpp"
 
+#include "base/check.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <ranges>
@@ -160,6 +162,7 @@ void WorkQueue::join(WorkEntry& entry, ShelfKey key, const std::optional<std::st
 }
 
 void WorkQueue::part(WorkGroup& group) {
+    DURABLE_CHECK(group.items > 0, "a group counts its items");
     if (group.session != nullptr) {
         --group.session->items;
     }
@@ -181,7 +184,7 @@ void WorkQueue::regroup(WorkEntry& entry) {
 
 void WorkQueue::count_attempt(WorkEntry& entry) {
     ++entry.attempts;
-    // A journal that is replayed leases nothing: the item stays ready, among suspects now.
+    // A replayed journal leases nothing: the item stays ready, in the group of suspects.
     if (entry.place == WorkEntry::Place::ready && entry.slot != no_slot &&
         entry.group->shelf->suspect != entry.suspect()) {
         withdraw(entry);
@@ -260,7 +263,7 @@ void WorkQueue::advance(Moment now) {
     while (!lease_ends_.empty() && lease_ends_.top_key() <= key_of(now.steady)) {
         auto& ended = lease_ends_.top();
         drop(ended);
-        make_ready(*ended.entry); // keeps the lease until somebody takes over
+        make_ready(*ended.entry); // P3: the lease stays known until another fetch takes over
     }
     while (!session_ends_.empty() && session_ends_.top_key() <= key_of(now.steady)) {
         auto& ended = session_ends_.top();
@@ -413,7 +416,8 @@ void WorkQueue::claim(Session& session,
     session_ends_.push(session, key_of(until));
     for (auto* group : session.groups) {
         shelve(*group);
-        // Whoever was woken for these items may no longer take them; the owner's others may.
+        // P11: a waiter that was called for these items may no longer take them. Other fetches of
+        // the owner may: call those.
         announce(*group, group->ready.size());
     }
 }

@@ -1,9 +1,9 @@
 // WorkQueue: the worker queue, the leases on its items, and sessions.
 //
 // Items that the same fetches may take form a group: one per shelf and session. A shelf is for one
-// tag and one activity, suspects apart (P14, P16). Its groups stand by who may take from them:
-// every worker, the first to claim the session, or the owner of a session. A fetch compares the
-// heads of the few shelves it may use; a claim moves a group, not its items. Durable are the items;
+// tag and one activity, suspects apart (P14, P16). It keeps its groups in three lists: open to
+// every worker, open to the first claim of the session, and owned by a worker. A fetch compares the
+// heads of the few shelves it may use; a claim moves a group, not its items. Items are durable;
 // leases, sessions and shelves are not.
 
 #pragma once
@@ -13,10 +13,10 @@
 #include "providers/ledger/due_heap.hpp"
 #include "providers/ledger/instance.hpp"
 #include "providers/ledger/listener.hpp"
-#include "providers/ledger/moment.hpp"
 #include "providers/ledger/record.hpp"
 #include "providers/ledger/string_pool.hpp"
 #include "providers/ledger/turn_class.hpp"
+#include "providers/rules/moment.hpp"
 
 #include <durable/provider.hpp>
 
@@ -33,7 +33,7 @@ struct WorkLease {
     Token token;
     WorkEntry* entry = nullptr;
     SteadyInstant until;
-    bool suspect = false;         // P16: it holds what fetches may have one of
+    bool suspect = false;         // P16: it counts in SuspectHold
     std::uint32_t slot = no_slot; // no_slot: known to be expired
 };
 
@@ -62,7 +62,7 @@ struct WorkEntry : InBlocks {
 
 struct Session {
     std::string id;
-    bool claimed = false; // by anybody, ever: a session that cleanup may forget
+    bool claimed = false; // at any time: cleanup may forget it
     std::string owner;
     SteadyInstant until;
     SteadyInstant last_activity;
@@ -77,7 +77,7 @@ struct WorkShelf;
 
 struct WorkGroup {
     WorkShelf* shelf = nullptr;
-    Session* session = nullptr;                 // nullptr: open to everyone
+    Session* session = nullptr;                 // nullptr: open to every worker
     DueHeap<WorkEntry, &WorkEntry::slot> ready; // by seq
     std::uint64_t items = 0;                    // in any place
     std::uint32_t slot = no_slot;
@@ -88,7 +88,7 @@ struct WorkShelf {
     using Groups = DueHeap<WorkGroup, &WorkGroup::slot>;
 
     std::optional<std::string> tag;
-    std::string name;     // of the activity; empty: not known, any fetch may find out
+    std::string name;     // of the activity; empty: unknown, any fetch may take it
     bool suspect = false; // P16
     Groups open;
     Groups unclaimed;
@@ -123,10 +123,10 @@ class WorkQueue {
 
     void advance(Moment now);
     [[nodiscard]] std::optional<Duration> until_next(Moment now) const;
-    // Likewise, but the end of a session counts only if items wait.
+    // The same, but the end of a session counts only if it has items.
     [[nodiscard]] std::optional<Duration> until_next_item(Moment now) const;
 
-    // The oldest item that the request may take.
+    // P5: the oldest item that the request may take.
     [[nodiscard]] WorkEntry* first_ready(const durable::FetchWork& request);
     // Tells the listener of every group of suspects that is ready.
     void announce_suspects() const;
@@ -174,6 +174,9 @@ class WorkQueue {
         }
     }
 
+    // As TurnQueue::check.
+    [[nodiscard]] std::uint32_t check() const;
+
  private:
     [[nodiscard]] std::optional<Duration> until_next(Moment now, bool sessions) const;
 
@@ -183,19 +186,19 @@ class WorkQueue {
 
     // Puts the entry into a group; it is in none.
     void join(WorkEntry& entry, ShelfKey key, const std::optional<std::string>& session);
-    void part(WorkGroup& group); // and out of it: one item less
+    void part(WorkGroup& group); // takes one item out of it
     // Into the group for suspects, or back.
     void regroup(WorkEntry& entry);
     [[nodiscard]] WorkGroup& group(ShelfKey key, const std::optional<std::string>& session);
     [[nodiscard]] static WorkShelf::Groups& place_of(WorkGroup& group);
-    static void shelve(WorkGroup& group); // where those stand that may take from it now
+    static void shelve(WorkGroup& group); // into the list of those that may take from it now
     static void unshelve(WorkGroup& group);
     void drop_group(WorkGroup& group);
     void drop_session(Session& session);
     void make_ready(WorkEntry& entry);
-    void withdraw(WorkEntry& entry); // out of the index of its place
+    void withdraw(WorkEntry& entry); // from the index of its place
     void release(WorkEntry& entry);
-    void drop(WorkLease& lease); // from the live ones
+    void drop(WorkLease& lease); // out of lease_ends_
     void announce(const WorkGroup& group, std::size_t items) const;
 
     LinkTable<WorkEntry, &WorkEntry::same_hash, &WorkQueue::hash_of> entries_;

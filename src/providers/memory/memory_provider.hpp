@@ -1,8 +1,8 @@
-// The memory provider with a back door for tests: damage, strange rows, a look at what is stored.
+// The memory provider, with a back door for tests that damages, adds and reads stored rows.
 
 #pragma once
 
-#include "providers/ledger/ledger_provider.hpp"
+#include "providers/ledger_store/ledger_provider.hpp"
 
 #include <durable/memory.hpp>
 #include <durable/provider.hpp>

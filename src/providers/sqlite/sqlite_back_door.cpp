@@ -1,8 +1,8 @@
-// The back door of SqliteProvider: damage as it happens to files, straight in the tables.
+// The back door of SqliteProvider, for tests: damages rows directly in the tables.
 
-#include "providers/ledger/record.hpp"
+#include "providers/rules/stored.hpp"
 #include "providers/sqlite/sqlite_provider.hpp"
-#include "providers/sqlite/work_queue.hpp"
+#include "providers/sqlite/store/work_queue.hpp"
 
 #include <durable/codec.hpp>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view damage = "{\"event_id\": damaged";
 
-// Whether an instance without a row can start is read from its history: ask again.
+// Whether an instance without a row can start depends on its history: files it anew.
 void ask_again(Transaction& tx, InstanceRow& row) {
     if (!row.exists() && (row.place == Place::ready || row.place == Place::aside)) {
         leave(tx, row);
@@ -26,7 +26,7 @@ void ask_again(Transaction& tx, InstanceRow& row) {
 } // namespace
 
 Result<> SqliteProvider::corrupt_history(const std::string& instance) {
-    return carry_out("corrupt_history", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+    return carry_out("corrupt_history", AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
         auto row = find_instance(tx.db, instance);
         if (row) {
             run(tx.db, "UPDATE history SET event = ?2 WHERE instance = ?1", row->id, damage);
@@ -42,7 +42,7 @@ Result<> SqliteProvider::corrupt_history(const std::string& instance) {
 Result<> SqliteProvider::corrupt_event(const std::string& instance,
                                        std::uint64_t execution_id,
                                        std::uint64_t event_id) {
-    return carry_out("corrupt_event", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+    return carry_out("corrupt_event", AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
         auto row = find_instance(tx.db, instance);
         if (row) {
             run(tx.db,
@@ -61,17 +61,17 @@ Result<> SqliteProvider::corrupt_event(const std::string& instance,
     });
 }
 
-// As if the text had been damaged after it was queued: where the row stands was decided before.
+// As if the text had been damaged after it was queued: it is filed as a sound message would be.
 Result<> SqliteProvider::inject_orchestrator_row(const std::string& instance,
                                                  const std::string& text) {
     return carry_out(
-        "inject_orchestrator_row", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+        "inject_orchestrator_row", AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
             const auto item = decode_work_item(text);
             const auto good = item && !std::holds_alternative<work::ActivityExecute>(*item) &&
                               target_instance(*item) == instance;
-            ledger::NewMessage message{.instance = instance, .text = text};
+            rules::NewMessage message{.instance = instance, .text = text};
             message.kind = good ? static_cast<std::uint8_t>(item->index())
-                                : ledger::kind_of<work::StartOrchestration>;
+                                : rules::item_kind<work::StartOrchestration>;
             if (const auto* timer = good ? std::get_if<work::TimerFired>(&*item) : nullptr) {
                 message.visible_at = from_epoch_ms(timer->fire_at_ms);
                 message.execution_id = timer->execution_id;
@@ -83,24 +83,18 @@ Result<> SqliteProvider::inject_orchestrator_row(const std::string& instance,
 }
 
 Result<> SqliteProvider::inject_worker_row(const std::string& text) {
-    return carry_out("inject_worker_row", Telling::once_durable, [&](Transaction& tx) -> Result<> {
-        const auto item = decode_work_item(text);
-        const auto* activity = item ? std::get_if<work::ActivityExecute>(&*item) : nullptr;
-        QueuedWork queued{.work = {.text = text}, .needs = {}};
-        auto& added = queued.work;
-        std::int64_t instance = 0;
-        if (activity != nullptr) {
-            added.activity = {.instance = activity->instance,
-                              .execution_id = activity->execution_id,
-                              .activity_id = activity->id};
-            added.session = activity->session_id;
-            added.tag = activity->tag;
-            queued.needs = {.tag = activity->tag, .suspect = false, .name = activity->name};
-            instance = get_instance(tx, activity->instance).id;
-        }
-        add_work(tx, queued, instance);
-        return {};
-    });
+    return carry_out(
+        "inject_worker_row", AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
+            const auto item = decode_work_item(text);
+            auto added = item ? rules::to_work(*item) : Result<rules::NewWork>{rules::NewWork{}};
+            if (!added) {
+                added = rules::NewWork{};
+            }
+            added->text = text;
+            const auto& instance = added->activity.instance;
+            add_work(tx, *added, instance.empty() ? 0 : get_instance(tx, instance).id);
+            return {};
+        });
 }
 
 Result<std::uint32_t> SqliteProvider::max_attempt_count(const std::string& instance) {

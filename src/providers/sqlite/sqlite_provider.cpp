@@ -1,16 +1,16 @@
 #include "providers/sqlite/sqlite_provider.hpp"
 
 #include "base/try.hpp"
-#include "providers/ledger/queueing.hpp"
-#include "providers/sqlite/activities.hpp"
-#include "providers/sqlite/reading.hpp"
+#include "providers/rules/stored.hpp"
+#include "providers/sqlite/store/activities.hpp"
+#include "providers/sqlite/store/reading.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace durable::sqlite {
 
-using ledger::failed;
+using rules::failed;
 
 SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
                                std::unique_ptr<LogSync> log_sync,
@@ -38,7 +38,7 @@ SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
       readers_{path, options} {
     if (!in_memory_) {
         (void)writer_.use([this](Connection& db) { readers_.expect_log(db.log_identity()); });
-        // One has read before, should the file be deleted underneath.
+        // One reader opens the file now: it still works should the file be deleted later.
         (void)readers_.use([](Connection& db) { (void)store_version(db); });
         foreign_version_ = writer_.foreign_version().value_or(0);
         foreign_.emplace([this] { return look_around(); });
@@ -47,9 +47,9 @@ SqliteProvider::SqliteProvider(std::unique_ptr<Connection> connection,
 
 SqliteProvider::~SqliteProvider() {
     foreign_.reset();
-    (void)ensure_durable(std::nullopt); // nobody is left to be told
+    (void)ensure_durable(std::nullopt); // no caller is left to report an error to
     if (life_.id != 0) {
-        // The process goes on, and perhaps an activity in it: a lease ends when its time is up.
+        // The process goes on, perhaps with a running activity: its leases last until they expire.
         const auto forgotten = writer_.use([&](Connection& db) {
             db.stop_waiting();
             forget_life(db, life_.id);
@@ -72,20 +72,20 @@ Durability SqliteProvider::durability() const noexcept {
                                                      : Durability::process_crash;
 }
 
-// As many calls as wait at the same time share a transaction.
+// Calls that wait at the same time share a transaction.
 std::size_t SqliteProvider::suitable_concurrency() const noexcept {
     return in_memory_ ? 0 : 64;
 }
 
 bool SqliteProvider::look_around() {
-    if (log_sync_) { // what nobody waits for gets to the disk, too
+    if (log_sync_) { // P12: commits that no caller waits for reach the disk, too
         if (const auto version = read([](Connection&) {})) {
             (void)ensure_durable(*version);
         }
     }
     look_for_ended_lives();
     const auto version = look_at_file();
-    // An error is for the waiters to find: they look for themselves.
+    // On an error as well: each waiter looks for itself and reports it.
     if (!version || *version != foreign_version_) {
         foreign_version_ = version.value_or(0);
         waiting_.wake_all();
@@ -93,10 +93,10 @@ bool SqliteProvider::look_around() {
     return !waiting_.empty();
 }
 
-// What fails here is tried again a little later.
+// After a failure the next interval tries again.
 void SqliteProvider::look_for_ended_lives() {
     constexpr Duration interval{200};
-    const auto now = system_clock()->steady(); // the processes are real ones
+    const auto now = system_clock()->steady(); // about other processes: not the clock of a test
     if (!life_.file || now - lives_seen_at_ < interval) {
         return;
     }
@@ -111,12 +111,12 @@ void SqliteProvider::look_for_ended_lives() {
         tx.outlook.work.steady = Due::unknown;
         return {};
     };
-    if (writer_.apply(end_leases, Writer::Kind::makes, Telling::at_once)) {
+    if (writer_.apply(end_leases, Writer::Kind::makes, AnswerWhen::at_once)) {
         waiting_.wake_all();
     }
 }
 
-// Whoever finds nothing to do writes nothing, and would not notice for long.
+// A fetch that finds nothing writes nothing: it would not notice a deleted file.
 Result<std::int64_t> SqliteProvider::look_at_file() {
     auto version = writer_.foreign_version();
     if (!version && version.error().code == ErrorCode::storage_failed) {
@@ -136,12 +136,13 @@ Result<> SqliteProvider::ensure_durable(StoreVersion version) {
     return done;
 }
 
-Result<>
-SqliteProvider::carry_out(std::string_view operation, Telling telling, Writer::Change change) {
-    if (auto done = writer_.apply(std::move(change), Writer::Kind::makes, telling); !done) {
+Result<> SqliteProvider::carry_out(std::string_view operation,
+                                   AnswerWhen answer_when,
+                                   Writer::Change change) {
+    if (auto done = writer_.apply(std::move(change), Writer::Kind::makes, answer_when); !done) {
         return failed(std::move(done).error(), operation);
     }
-    if (log_sync_ && telling == Telling::at_once) {
+    if (log_sync_ && answer_when == AnswerWhen::at_once) {
         foreign_->begin();
     }
     return {};
@@ -171,7 +172,7 @@ SqliteProvider::read(const std::function<void(Connection&)>& reader) {
 
 Result<> SqliteProvider::look(std::function<void()> announce, Writer::Change change) {
     return writer_.apply(
-        std::move(change), Writer::Kind::takes, Telling::at_once, std::move(announce));
+        std::move(change), Writer::Kind::takes, AnswerWhen::at_once, std::move(announce));
 }
 
 Result<std::optional<OrchestrationItem>>
@@ -180,7 +181,7 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
     if (request.filter && request.filter->supported.empty()) {
         return std::nullopt;
     }
-    auto offer = waiting_.seek<TurnOffer>(
+    auto offer = waiting_.fetch<TurnOffer>(
         request,
         [&](auto announce, auto change) { return look(announce, change); },
         [&](Transaction& tx) { return fetch_turn(tx, request); },
@@ -194,7 +195,7 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
     auto& taken = **offer;
     if (!taken.has_history) {
         auto attached = read([&](Connection& db) { attach_history(db, taken, request.cached); });
-        if (!attached) { // P13
+        if (!attached) { // P13: an error leaves no lease and no attempt
             (void)abandon_orchestration_item({.lock_token = taken.item.lock_token,
                                               .delay = std::nullopt,
                                               .ignore_attempt = true});
@@ -205,23 +206,43 @@ SqliteProvider::fetch_orchestration_item(const FetchOrchestration& request) {
 }
 
 Result<> SqliteProvider::ack_orchestration_item(const TurnCommit& commit) {
-    const auto prepared = prepare(commit);
-    return carry_out("ack_orchestration_item", Telling::at_once, [&](Transaction& tx) {
+    const auto prepared = rules::prepare_turn(commit);
+    return carry_out("ack_orchestration_item", AnswerWhen::at_once, [&](Transaction& tx) {
         return commit_turn(tx, commit, prepared);
     });
 }
 
 Result<> SqliteProvider::abandon_orchestration_item(const AbandonTurn& abandon) {
-    return carry_out("abandon_orchestration_item", Telling::at_once, [&](Transaction& tx) {
+    return carry_out("abandon_orchestration_item", AnswerWhen::at_once, [&](Transaction& tx) {
         return abandon_turn(tx, abandon);
     });
 }
 
 Result<> SqliteProvider::renew_orchestration_item_lock(const std::string& lock_token,
                                                        Duration extend_for) {
-    return carry_out("renew_orchestration_item_lock", Telling::at_once, [&](Transaction& tx) {
+    return carry_out("renew_orchestration_item_lock", AnswerWhen::at_once, [&](Transaction& tx) {
         return renew_turn(tx, lock_token, extend_for);
     });
+}
+
+Result<std::vector<std::string>>
+SqliteProvider::renew_leases(const std::vector<LeaseRenewal>& leases) {
+    std::vector<std::string> lost;
+    if (leases.empty()) {
+        return lost;
+    }
+    DURABLE_TRY(carry_out("renew_leases", AnswerWhen::at_once, [&](Transaction& tx) -> Result<> {
+        lost.clear();
+        for (const auto& [of, token, extend_for] : leases) {
+            const auto renewed = of == LeaseRenewal::Of::turn ? renew_turn(tx, token, extend_for)
+                                                              : renew_work(tx, token, extend_for);
+            if (!renewed) { // P3: lock_lost, and nothing was changed
+                lost.push_back(token);
+            }
+        }
+        return {};
+    }));
+    return lost;
 }
 
 Result<> SqliteProvider::append_with_execution(const std::string& instance,
@@ -231,21 +252,21 @@ Result<> SqliteProvider::append_with_execution(const std::string& instance,
     if (events.empty()) {
         return {};
     }
-    if (auto good = ledger::check_text(instance, "the instance id"); !good) {
+    if (auto good = rules::check_text(instance, "the instance id"); !good) {
         return failed(std::move(good).error(), operation);
     }
-    const auto made = ledger::to_events(events);
+    const auto made = rules::to_events(events);
     if (!made) {
         return failed(made.error(), operation);
     }
-    return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
+    return carry_out(operation, AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
         auto row = get_instance(tx, instance);
         DURABLE_TRY(append_events(tx, row.id, execution_id, *made));
-        ++tx.counters.revision; // readers of other processes wait for the disk, too
+        ++tx.counters.revision; // raises the version, which readers wait for on the disk (P12)
         row.past = true;
-        row.status = row.pending() ? std::nullopt : row.status; // it has begun, some other way
+        row.status = row.pending() ? std::nullopt : row.status; // with events it is not pending
         run(tx.db, "UPDATE instances SET past = 1, status = ?2 WHERE id = ?1", row.id, row.status);
-        // A history can tell how an instance started, and what code it needs.
+        // The history may say how the instance started and which code it needs: file it anew.
         if (row.place == Place::aside || (row.place == Place::ready && !row.exists())) {
             leave(tx, row);
             file(tx, row, false, false);
@@ -258,12 +279,12 @@ Result<> SqliteProvider::append_with_execution(const std::string& instance,
 Result<> SqliteProvider::enqueue_for_orchestrator(const WorkItem& item,
                                                   std::optional<Duration> delay) {
     constexpr std::string_view operation = "enqueue_for_orchestrator";
-    auto message = ledger::to_message(item);
+    auto message = rules::to_message(item);
     if (!message) {
         return failed(std::move(message).error(), operation);
     }
-    return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
-        message->visible_at = ledger::visible_at(
+    return carry_out(operation, AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
+        message->visible_at = rules::visible_at(
             item,
             tx.now.wall_after(std::max(delay.value_or(Duration::zero()), Duration::zero())),
             Duration::zero());
@@ -276,12 +297,12 @@ Result<> SqliteProvider::start_instance(const work::StartOrchestration& start,
                                         std::optional<Duration> delay) {
     constexpr std::string_view operation = "start_instance";
     const WorkItem item{start};
-    auto message = ledger::to_message(item);
+    auto message = rules::to_message(item);
     if (!message) {
         return failed(std::move(message).error(), operation);
     }
-    return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
-        message->visible_at = ledger::visible_at(
+    return carry_out(operation, AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
+        message->visible_at = rules::visible_at(
             item,
             tx.now.wall_after(std::max(delay.value_or(Duration::zero()), Duration::zero())),
             Duration::zero());
@@ -293,12 +314,12 @@ Result<> SqliteProvider::start_instance(const work::StartOrchestration& start,
 
 Result<> SqliteProvider::enqueue_for_worker(const WorkItem& item) {
     constexpr std::string_view operation = "enqueue_for_worker";
-    const auto made = to_queued(item);
+    const auto made = rules::to_work(item);
     if (!made) {
         return failed(made.error(), operation);
     }
-    return carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
-        add_work(tx, *made, get_instance(tx, made->work.activity.instance).id);
+    return carry_out(operation, AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
+        add_work(tx, *made, get_instance(tx, made->activity.instance).id);
         return {};
     });
 }
@@ -308,7 +329,7 @@ std::optional<SqliteProvider::Lease> SqliteProvider::take(Transaction& tx,
     return with_version(tx, fetch_work(tx, request));
 }
 
-// What it comes from has counted already: this version is above those of all earlier transactions.
+// The version of the store is at least that of the commit that queued the activity.
 std::optional<SqliteProvider::Lease> SqliteProvider::with_version(const Transaction& tx,
                                                                   std::optional<WorkLease> lease) {
     return lease
@@ -321,7 +342,7 @@ Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork
         return std::nullopt;
     }
     constexpr std::string_view operation = "fetch_work_item";
-    auto taken = waiting_.seek<Lease>(
+    auto taken = waiting_.fetch<Lease>(
         request,
         [&](auto announce, auto change) { return look(announce, change); },
         [&](Transaction& tx) { return take(tx, request); },
@@ -334,7 +355,7 @@ Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork
     if (!*taken) {
         return std::nullopt;
     }
-    // The turn that made it must not be undone after it ran.
+    // P12: the commit that queued the activity must be on the disk before the activity runs.
     if (auto durable = ensure_durable((*taken)->version); !durable) {
         return failed(std::move(durable).error(), operation);
     }
@@ -343,13 +364,13 @@ Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork
 
 Result<> SqliteProvider::ack_work_item(const std::string& lock_token,
                                        const std::optional<WorkItem>& completion) {
-    return carry_out("ack_work_item", Telling::at_once, [&](Transaction& tx) {
+    return carry_out("ack_work_item", AnswerWhen::at_once, [&](Transaction& tx) {
         return finish_work(tx, lock_token, completion);
     });
 }
 
 Result<> SqliteProvider::renew_work_item_lock(const std::string& lock_token, Duration extend_for) {
-    return carry_out("renew_work_item_lock", Telling::at_once, [&](Transaction& tx) {
+    return carry_out("renew_work_item_lock", AnswerWhen::at_once, [&](Transaction& tx) {
         return renew_work(tx, lock_token, extend_for);
     });
 }
@@ -357,7 +378,7 @@ Result<> SqliteProvider::renew_work_item_lock(const std::string& lock_token, Dur
 Result<> SqliteProvider::abandon_work_item(const std::string& lock_token,
                                            std::optional<Duration> delay,
                                            bool ignore_attempt) {
-    return carry_out("abandon_work_item", Telling::at_once, [&](Transaction& tx) {
+    return carry_out("abandon_work_item", AnswerWhen::at_once, [&](Transaction& tx) {
         return abandon_work(tx, lock_token, delay, ignore_attempt);
     });
 }
@@ -366,17 +387,18 @@ Result<std::uint64_t> SqliteProvider::renew_session_lock(const std::vector<std::
                                                          Duration extend_for,
                                                          Duration idle_timeout) {
     std::uint64_t renewed = 0;
-    DURABLE_TRY(carry_out("renew_session_lock", Telling::at_once, [&](Transaction& tx) -> Result<> {
-        renewed = renew_sessions(tx, owner_ids, extend_for, idle_timeout);
-        return {};
-    }));
+    DURABLE_TRY(
+        carry_out("renew_session_lock", AnswerWhen::at_once, [&](Transaction& tx) -> Result<> {
+            renewed = renew_sessions(tx, owner_ids, extend_for, idle_timeout);
+            return {};
+        }));
     return renewed;
 }
 
 Result<std::uint64_t> SqliteProvider::cleanup_orphaned_sessions(Duration) {
     std::uint64_t forgotten = 0;
-    DURABLE_TRY(
-        carry_out("cleanup_orphaned_sessions", Telling::at_once, [&](Transaction& tx) -> Result<> {
+    DURABLE_TRY(carry_out(
+        "cleanup_orphaned_sessions", AnswerWhen::at_once, [&](Transaction& tx) -> Result<> {
             forgotten = forget_sessions(tx);
             return {};
         }));

@@ -1,15 +1,18 @@
-// SqliteProvider: the provider, and a back door for tests.
+// SqliteProvider: the provider contract on a SQLite file, and a back door for tests.
+//
+// Changes go through the Writer (group commit), reads through Readers, long polls through Waiting.
+// LogSync says when a commit is on the disk. ForeignWatch looks for changes by other processes.
 
 #pragma once
 
 #include "base/random.hpp"
-#include "providers/sqlite/foreign_watch.hpp"
-#include "providers/sqlite/lives.hpp"
-#include "providers/sqlite/log_sync.hpp"
-#include "providers/sqlite/readers.hpp"
-#include "providers/sqlite/turns.hpp"
-#include "providers/sqlite/waiting.hpp"
-#include "providers/sqlite/writer.hpp"
+#include "providers/sqlite/concurrency/foreign_watch.hpp"
+#include "providers/sqlite/concurrency/log_sync.hpp"
+#include "providers/sqlite/concurrency/waiting.hpp"
+#include "providers/sqlite/concurrency/writer.hpp"
+#include "providers/sqlite/db/readers.hpp"
+#include "providers/sqlite/store/lives.hpp"
+#include "providers/sqlite/store/turns.hpp"
 
 #include <durable/provider.hpp>
 #include <durable/provider_admin.hpp>
@@ -62,6 +65,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     Result<> abandon_orchestration_item(const AbandonTurn& abandon) override;
     Result<> renew_orchestration_item_lock(const std::string& lock_token,
                                            Duration extend_for) override;
+    Result<std::vector<std::string>> renew_leases(const std::vector<LeaseRenewal>& leases) override;
 
     Result<std::vector<HistoryEvent>> read(const std::string& instance) override;
     Result<std::vector<HistoryEvent>> read_with_execution(const std::string& instance,
@@ -136,7 +140,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     [[nodiscard]] std::size_t sleepers() const { return waiting_.asleep(); }
     [[nodiscard]] std::uint64_t transactions() const { return writer_.transactions(); }
     [[nodiscard]] std::size_t calls() const { return writer_.calls(); } // for a transaction
-    // Runs `user` while a connection that reads is in use.
+    // Runs `user` while a reader is borrowed.
     [[nodiscard]] Result<> with_reader(const std::function<void()>& user) {
         return readers_.use([&](Connection&) { user(); });
     }
@@ -146,24 +150,24 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     }
 
  private:
-    using Telling = Writer::Telling;
+    using AnswerWhen = Writer::AnswerWhen;
 
     [[nodiscard]] Result<>
-    carry_out(std::string_view operation, Telling telling, Writer::Change change);
-    // As far as the store promises, the store of this version is on the disk afterwards, or
+    carry_out(std::string_view operation, AnswerWhen answer_when, Writer::Change change);
+    // P12: returns when this version of the store is as durable as durability() says; nullopt:
     // everything that was committed so far.
     using StoreVersion = std::optional<std::uint64_t>;
     [[nodiscard]] Result<> ensure_durable(StoreVersion version);
-    // Reads the newest state, on the disk or not, and tells its version.
+    // Reads the newest state, on the disk or not, and answers its version.
     [[nodiscard]] Result<StoreVersion> read(const std::function<void(Connection&)>& reader);
     template <class Looking>
     auto look(std::string_view operation, Looking&& looking);
 
-    // A part of a transaction that looks for something to do.
+    // Runs a fetch's look at the queues in a transaction.
     [[nodiscard]] Result<> look(std::function<void()> announce, Writer::Change change);
     struct Lease {
         WorkLease lease;
-        std::uint64_t version = 0; // of the store that it was found in
+        std::uint64_t version = 0; // of the store when it was taken
     };
     [[nodiscard]] static std::optional<Lease> take(Transaction& tx, const FetchWork& request);
     [[nodiscard]] static std::optional<Lease> with_version(const Transaction& tx,
@@ -172,10 +176,10 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     read_events(const std::string& instance,
                 std::optional<std::uint64_t> execution_id,
                 std::string_view operation);
-    [[nodiscard]] Result<ledger::Moment> expire_now(std::string_view operation);
+    [[nodiscard]] Result<rules::Moment> expire_now(std::string_view operation);
     [[nodiscard]] bool look_around(); // ForeignWatch
     void look_for_ended_lives();
-    // Writer::foreign_version; ends the store if its file has lost its name.
+    // Writer::foreign_version. Gives the Writer up if the file is no longer the one with its name.
     [[nodiscard]] Result<std::int64_t> look_at_file();
 
     const bool in_memory_;
@@ -185,7 +189,7 @@ class SqliteProvider final : public Provider, public ProviderAdmin {
     Waiting waiting_;
     Writer writer_;
     Readers readers_;
-    std::int64_t foreign_version_ = 0; // of the thread that watches, like the next one
+    std::int64_t foreign_version_ = 0; // used by the thread of ForeignWatch, like the next one
     SteadyInstant lives_seen_at_;
     std::optional<ForeignWatch> foreign_; // last: its thread uses everything above
 };

@@ -1,12 +1,12 @@
-// Opening a store: its file, its schema, and what an earlier run of the machine has left in it.
+// Opening a store: its file, its schema, and leases that ended processes have left.
 
 #include "base/process.hpp"
 #include "base/try.hpp"
-#include "providers/ledger/queueing.hpp"
-#include "providers/sqlite/lives.hpp"
-#include "providers/sqlite/schema.hpp"
+#include "providers/rules/stored.hpp"
+#include "providers/sqlite/db/store_file.hpp"
 #include "providers/sqlite/sqlite_provider.hpp"
-#include "providers/sqlite/store_file.hpp"
+#include "providers/sqlite/store/lives.hpp"
+#include "providers/sqlite/store/schema.hpp"
 
 #include <array>
 #include <cerrno>
@@ -19,7 +19,7 @@
 
 namespace durable::sqlite {
 
-using ledger::failed;
+using rules::failed;
 
 namespace {
 
@@ -39,7 +39,7 @@ Life begin(Connection& db, const std::string& boot, const Clock& clock, bool kee
         run(db, "UPDATE store SET boot = ?1", boot);
     }
     life = begin_life(db, std::move(life.file));
-    // For people who look at the end of a lease.
+    // For the view durable_pending: it shows the ends of leases in wall time.
     run(db,
         "UPDATE store SET wall_offset = ?1 WHERE id = 1 AND abs(wall_offset - ?1) > 1000",
         (clock.now().time_since_epoch() - clock.steady().time_since_epoch()).count());
@@ -54,7 +54,7 @@ Result<Life> set_up(Connection& db, const std::string& boot, const Clock& clock,
     db.execute("PRAGMA cache_size = -65536");
     db.checkpoint_every(4000);
     auto life = begin(db, boot, clock, keeps_locks);
-    db.expect_log(db.log_identity()); // it is open now
+    db.expect_log(db.log_identity()); // the connection has opened it
     if (auto error = db.take_error()) {
         return std::unexpected{*std::move(error)};
     }
@@ -79,7 +79,8 @@ Result<> check(const std::string& path, const Options& options) {
     return {};
 }
 
-// The same file wherever the process goes, and no URI to SQLite, whatever its name is.
+// An absolute path: it stays valid when the process changes its directory, and SQLite does not take
+// it for a URI.
 std::string full_path(const std::string& path, const Options& options) {
     if (path != memory_path && options.vfs.empty()) {
         std::error_code error;
@@ -114,7 +115,7 @@ std::string octal(std::uint32_t permissions) {
     return text;
 }
 
-// Once per store that is opened, if more users can read it than the options say.
+// Warns, once per open, if more users can read the file than the options say.
 void warn_of_readers(const std::string& file, const Options& options) {
     constexpr std::uint32_t all_may_read = 0444;
     for (const auto* part : {"", "-wal", "-shm"}) {

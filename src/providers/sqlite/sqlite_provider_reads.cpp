@@ -1,10 +1,10 @@
-// The part of SqliteProvider that looks, deletes and prunes.
+// The part of SqliteProvider that reads, deletes and prunes.
 
 #include "base/try.hpp"
-#include "providers/ledger/queueing.hpp"
-#include "providers/sqlite/management.hpp"
-#include "providers/sqlite/reading.hpp"
+#include "providers/rules/stored.hpp"
 #include "providers/sqlite/sqlite_provider.hpp"
+#include "providers/sqlite/store/management.hpp"
+#include "providers/sqlite/store/reading.hpp"
 
 #include <algorithm>
 #include <span>
@@ -13,11 +13,11 @@
 
 namespace durable::sqlite {
 
-using ledger::failed;
+using rules::failed;
 
 namespace {
 
-// Others get their turn in between.
+// Other calls get transactions in between.
 constexpr std::uint32_t most_at_once = 100;
 
 template <class T>
@@ -40,7 +40,7 @@ void add(PruneResult& sum, const PruneResult& more) {
 
 } // namespace
 
-// Answers what `looking` sees.
+// Answers what `looking` reads, once it is durable (P12).
 template <class Looking>
 auto SqliteProvider::look(std::string_view operation, Looking&& looking) {
     using Answer = decltype(looking(std::declval<Connection&>()));
@@ -163,11 +163,10 @@ Result<ExecutionInfo> SqliteProvider::get_execution_info(const std::string& inst
                 [&](Connection& db) { return execution_info(db, instance, execution_id); });
 }
 
-// What is counted below includes messages that have waited too long since anybody looked, and
-// leases that have run out.
-Result<ledger::Moment> SqliteProvider::expire_now(std::string_view operation) {
-    ledger::Moment now;
-    DURABLE_TRY(carry_out(operation, Telling::at_once, [&](Transaction& tx) -> Result<> {
+// Expires messages and leases first: the counts below must not include them.
+Result<rules::Moment> SqliteProvider::expire_now(std::string_view operation) {
+    rules::Moment now;
+    DURABLE_TRY(carry_out(operation, AnswerWhen::at_once, [&](Transaction& tx) -> Result<> {
         expire_messages(tx);
         now = tx.now;
         return {};
@@ -215,7 +214,7 @@ Result<DeleteInstanceResult> SqliteProvider::delete_instance(const std::string& 
                                                              bool force) {
     DeleteInstanceResult deleted;
     DURABLE_TRY(
-        carry_out("delete_instance", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+        carry_out("delete_instance", AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
             DURABLE_TRY_ASSIGN(deleted, delete_tree(tx, instance, force));
             return {};
         }));
@@ -226,7 +225,7 @@ Result<DeleteInstanceResult>
 SqliteProvider::delete_instances_atomic(const std::vector<std::string>& instances, bool force) {
     DeleteInstanceResult deleted;
     DURABLE_TRY(carry_out(
-        "delete_instances_atomic", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+        "delete_instances_atomic", AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
             DURABLE_TRY_ASSIGN(deleted, delete_instances(tx, instances, force));
             return {};
         }));
@@ -241,7 +240,7 @@ Result<DeleteInstanceResult> SqliteProvider::delete_instance_bulk(const Instance
         std::uint32_t roots = 0;
         DeleteInstanceResult deleted;
         DURABLE_TRY(carry_out(
-            "delete_instance_bulk", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+            "delete_instance_bulk", AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
                 const auto matching = deletable_roots(tx.db, some);
                 roots = static_cast<std::uint32_t>(matching.size());
                 deleted = {};
@@ -261,7 +260,7 @@ Result<PruneResult> SqliteProvider::prune_executions(const std::string& instance
                                                      const PruneOptions& options) {
     PruneResult pruned;
     DURABLE_TRY(
-        carry_out("prune_executions", Telling::once_durable, [&](Transaction& tx) -> Result<> {
+        carry_out("prune_executions", AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
             DURABLE_TRY_ASSIGN(pruned, prune(tx, instance, options));
             return {};
         }));
@@ -278,18 +277,20 @@ Result<PruneResult> SqliteProvider::prune_executions_bulk(const InstanceFilter& 
         const auto some = left.first(std::min<std::size_t>(left.size(), most_at_once));
         left = left.subspan(some.size());
         PruneResult pruned;
-        DURABLE_TRY(carry_out(operation, Telling::once_durable, [&](Transaction& tx) -> Result<> {
-            pruned = {};
-            for (const auto& instance : some) {
-                const auto one = prune(tx, instance, options);
-                if (one) {
-                    add(pruned, *one);
-                } else if (one.error().code != ErrorCode::not_found) { // deleted meanwhile: fine
-                    return std::unexpected{one.error()};
+        DURABLE_TRY(
+            carry_out(operation, AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
+                pruned = {};
+                for (const auto& instance : some) {
+                    const auto one = prune(tx, instance, options);
+                    if (one) {
+                        add(pruned, *one);
+                    } else if (one.error().code !=
+                               ErrorCode::not_found) { // deleted meanwhile: fine
+                        return std::unexpected{one.error()};
+                    }
                 }
-            }
-            return {};
-        }));
+                return {};
+            }));
         add(sum, pruned);
     }
     return sum;

@@ -128,9 +128,10 @@ std::string describe_instance_reads(Provider& provider, const std::string& insta
                         ? std::string{"-"}
                         : state.orchestration_name + " " + state.orchestration_version + " " +
                               text(state.execution_id) + " " + std::string{name_of(state.status)} +
-                              " " + text(state.output) + " " + text(state.custom_status.status) +
-                              " v" + text(state.custom_status.version) + " parked " +
-                              text(state.parked);
+                              " " + text(state.output) + " " +
+                              (state.failure ? display_text(*state.failure) : "-") + " " +
+                              text(state.custom_status.status) + " v" +
+                              text(state.custom_status.version) + " parked " + text(state.parked);
          }));
     return shown;
 }
@@ -158,7 +159,7 @@ std::string describe_admin_reads(ProviderAdmin& admin, const std::string& instan
     return shown;
 }
 
-// By their age; the order of equally old ones of an instance is open.
+// By their age; the order of equally old ones of an instance is not defined.
 std::string describe_parked(const std::vector<ParkedWork>& parked) {
     std::vector<std::pair<Instant, std::string>> lines;
     for (const auto& each : parked) {
@@ -203,7 +204,7 @@ std::string describe_store(ProviderAdmin& admin) {
         shown += "\nparked for " + text(static_cast<std::uint64_t>(waited.count())) + " " +
                  either(admin.list_parked(waited, 1'000), describe_parked);
     }
-    // Which of equally old ones a limit leaves out is open.
+    // Which of equally old ones a limit leaves out is not defined.
     shown += "\noldest parked " + either(admin.list_parked(Duration::zero(), 2), [](const auto& w) {
                  std::string since;
                  for (const auto& each : w) {

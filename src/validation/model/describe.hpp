@@ -1,6 +1,6 @@
 // Answers and states as text, so that two providers can be compared and a difference can be read.
-// What two right providers may do differently (lock tokens, revisions, the order of unordered
-// lists, the words of an error) does not appear.
+// What two correct providers may do differently (lock tokens, revisions, the order of unordered
+// lists, the text of an error) is left out.
 
 #pragma once
 

@@ -12,12 +12,12 @@ namespace durable::validation {
 
 namespace {
 
-// The caller's clock, lent to a provider that wants to share ownership.
+// A shared pointer to the caller's clock that does not own it, for a provider.
 std::shared_ptr<Clock> lent(ManualClock& clock) {
     return {std::shared_ptr<void>{}, &clock};
 }
 
-// Plays a script to fresh stores; what differed, if anything, and where.
+// Runs a script on fresh stores; returns the first difference, if any, and where.
 struct Played {
     std::optional<Difference> difference;
     std::size_t operations = 0;
@@ -40,8 +40,8 @@ Result<Played> play(Factory& factory, const Oracle& oracle, const std::vector<Op
     return played;
 }
 
-// Leaves out ever smaller pieces while the stores still differ. What they differ in may change on
-// the way: any difference is one.
+// Shrinks the script: leaves out ever smaller pieces while the stores still differ. The difference
+// may change on the way: any one will do.
 Result<std::vector<Operation>>
 shrink(Factory& factory, const Oracle& oracle, std::vector<Operation> script) {
     for (std::size_t piece = script.size() / 2; piece > 0;) {
@@ -71,7 +71,7 @@ shrink(Factory& factory, const Oracle& oracle, std::vector<Operation> script) {
 
 namespace {
 
-// The lines that one text has and the other has not: states are long, differences are short.
+// The lines that only one of the texts has: states are long, differences are short.
 std::string only_in(const std::string& text, const std::string& other) {
     std::string lines;
     for (std::size_t at = 0; at < text.size();) {

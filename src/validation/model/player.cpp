@@ -345,7 +345,7 @@ Player::Answers Player::renew_sessions(Dice& dice) {
     const std::vector<std::string> owners(dice.below(3), draw_owner(dice));
     const auto extend = draw_duration(dice);
     const auto idle = draw_duration(dice);
-    say("renew sessions of " + (owners.empty() ? "nobody" : owners.front()) + " by " +
+    say("renew sessions of " + (owners.empty() ? "no owner" : owners.front()) + " by " +
         in_words(extend) + " when idle for less than " + in_words(idle));
     return both([&](Provider& store) { return store.renew_session_lock(owners, extend, idle); });
 }

@@ -1,4 +1,5 @@
-// Player: plays a script to two stores at once and stops at the first difference.
+// Player: runs a script on two stores, the oracle and the subject, and stops at the first
+// difference.
 
 #pragma once
 
@@ -30,8 +31,8 @@ class Player {
            Factory& factory,
            ManualClock& clock);
 
-    // Plays one operation. A difference in the answers, or in anything readable afterwards, ends
-    // it.
+    // Runs one operation on both. Returns a difference in the answers, or in anything readable
+    // afterwards.
     [[nodiscard]] std::optional<Difference> play(const Operation& operation);
 
     // One line per operation played, in words.
@@ -92,10 +93,11 @@ class Player {
     std::shared_ptr<Provider> subject_;
     Factory& factory_;
     ManualClock& clock_;
-    std::vector<TurnPair> turns_; // every lease ever granted: stale tokens must be refused alike
+    std::vector<TurnPair> turns_; // every lease ever granted: both must refuse stale tokens
     std::vector<WorkPair> works_;
     std::uint64_t last_event_id_ = 0;
-    // Which suspects are under way is not stored: after a reopen the stores may differ in that.
+    // Whether fetches ask for one suspect at a time. Which suspects are under way is not stored:
+    // after a reopen the stores may differ in that.
     bool may_be_careful_ = true;
     std::vector<std::string> script_;
 };

@@ -9,8 +9,8 @@ struct Weight {
     std::size_t weight;
 };
 
-// Work that moves instances forward is common, so that states get deep; removals are rare, so that
-// they survive.
+// Operations that move instances forward are frequent, so that states get deep; removals are rare,
+// so that these states survive.
 constexpr std::array weights = {
     Weight{.verb = Verb::send, .weight = 24},
     Weight{.verb = Verb::start, .weight = 6},

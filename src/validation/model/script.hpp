@@ -1,5 +1,5 @@
 // A script: the sequence of operations that a seed stands for. An operation is a verb and a number
-// from which its arguments are drawn when it is played, so that any part of a script is a script.
+// from which its arguments are drawn when it runs, so that any part of a script is a script.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// Drawing the arguments of operations: items, events and commits from a small world in which
-// everything collides sooner or later.
+// Draws the arguments of operations: items, events and commits over a few names and ids, so that
+// collisions are frequent.
 
 #pragma once
 

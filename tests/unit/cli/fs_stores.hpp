@@ -5,7 +5,7 @@
 #include "cli/fs_factory.hpp"
 #include "providers/fs/fs_provider.hpp"
 #include "simulation/sim_files.hpp"
-#include "validation/forwarding_factory.hpp"
+#include "validation/support/forwarding_factory.hpp"
 
 #include <memory>
 

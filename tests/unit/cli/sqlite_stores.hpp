@@ -4,7 +4,7 @@
 
 #include "cli/sqlite_factory.hpp"
 #include "unit/fs/temporary_directory.hpp"
-#include "validation/forwarding_factory.hpp"
+#include "validation/support/forwarding_factory.hpp"
 
 namespace durable::sqlite {
 

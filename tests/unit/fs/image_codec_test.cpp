@@ -1,7 +1,7 @@
 // Images and closing records as JSON: nothing is lost.
 
-#include "providers/fs/close_codec.hpp"
-#include "providers/fs/image_codec.hpp"
+#include "providers/fs/format/close_codec.hpp"
+#include "providers/fs/format/image_codec.hpp"
 #include "unit/fs/random_records.hpp"
 
 #include <string>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "providers/fs/journal.hpp"
+#include "providers/fs/journal/journal.hpp"
 #include "simulation/sim_files.hpp"
 
 #include <optional>

@@ -65,10 +65,11 @@ TEST_F(JournalSyncTest, WhatNobodyWaitsForIsSyncedSoon) {
     EXPECT_EQ(journal_->durable(), 1U);
 }
 
-// Here giving way would last for ever, and nobody syncs by itself.
+// With these options the wait for a follow-up never times out, and the writer thread does not sync
+// by itself.
 const JournalOptions patient{.writer_thread = true,
                              .longest_unsynced = std::chrono::hours{1},
-                             .longest_courtesy = std::chrono::hours{1}};
+                             .longest_follow_up = std::chrono::hours{1}};
 
 TEST_F(JournalSyncTest, OneSyncServesACauseAndItsEffect) {
     open(patient);
@@ -78,7 +79,7 @@ TEST_F(JournalSyncTest, OneSyncServesACauseAndItsEffect) {
         std::atomic<bool> begun = false;
         const std::jthread first{[&] {
             begun = true;
-            journal_->give_way(1);
+            journal_->wait_for_follow_up(1);
             EXPECT_TRUE(journal_->ensure_durable(1));
         }};
         // Leaves it a moment to sync although it should not.
@@ -92,25 +93,25 @@ TEST_F(JournalSyncTest, OneSyncServesACauseAndItsEffect) {
     EXPECT_EQ(disk_.syncs(), before + 1);
 }
 
-TEST_F(JournalSyncTest, GivingWayEndsWhenTheEffectIsThere) {
+TEST_F(JournalSyncTest, TheWaitForAFollowUpEndsWhenItIsThere) {
     open(patient);
     ASSERT_TRUE(append("cause"));
     ASSERT_TRUE(append("effect"));
 
-    journal_->came(2);
-    journal_->give_way(1);
+    journal_->followed_up(2);
+    journal_->wait_for_follow_up(1);
     ASSERT_TRUE(journal_->ensure_durable(1));
 
     EXPECT_EQ(journal_->durable(), 2U);
 }
 
-TEST_F(JournalSyncTest, GivingWayInVainEndsByItself) {
+TEST_F(JournalSyncTest, TheWaitForAFollowUpTimesOut) {
     auto options = patient;
-    options.longest_courtesy = std::chrono::microseconds{1};
+    options.longest_follow_up = std::chrono::microseconds{1};
     open(options);
     ASSERT_TRUE(append("cause"));
 
-    journal_->give_way(1);
+    journal_->wait_for_follow_up(1);
 
     EXPECT_EQ(journal_->durable(), 0U);
     EXPECT_TRUE(journal_->ensure_durable(1));
@@ -138,20 +139,20 @@ class JournalBellTest : public JournalSyncTest {
  protected:
     // Appends, has itself called when that is durable, and waits for the call as long as it takes.
     Result<> append_and_listen(std::atomic<int>& called_later) {
-        const auto bell = std::make_shared<Bell>();
+        const auto signal = std::make_shared<Signal>();
         {
             const std::scoped_lock in_order{order_};
             const auto lsn = append("x");
             if (!lsn) {
                 return std::unexpected{lsn.error()};
             }
-            if (!journal_->ring_once_durable(*lsn, bell)) {
-                bell->ring();
+            if (!journal_->set_once_durable(*lsn, signal)) {
+                signal->set();
             } else {
                 ++called_later;
             }
         }
-        bell->wait(Duration::max());
+        signal->wait(Duration::max());
         return journal_->ensure_durable(journal_->last());
     }
 
@@ -179,7 +180,7 @@ TEST_F(JournalBellTest, NobodyIsKeptWaitingForASyncThatNobodyMakes) {
     open({.writer_thread = false});
     ASSERT_TRUE(append("x"));
 
-    EXPECT_FALSE(journal_->ring_once_durable(1, std::make_shared<Bell>()));
+    EXPECT_FALSE(journal_->set_once_durable(1, std::make_shared<Signal>()));
 }
 
 TEST_F(JournalBellTest, AFailedSyncCallsWhoListens) {

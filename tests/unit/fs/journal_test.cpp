@@ -1,6 +1,6 @@
 // The journal: order, group commit, segments, and what is left of it after a crash.
 
-#include "providers/fs/frame.hpp"
+#include "providers/fs/format/frame.hpp"
 #include "unit/fs/journal_fixture.hpp"
 
 #include <string>

@@ -2,8 +2,8 @@
 // verifying says so. What a crash can leave is still opened.
 
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/repair.hpp"
-#include "providers/fs/verify.hpp"
+#include "providers/fs/repair/repair.hpp"
+#include "providers/fs/repair/verify.hpp"
 #include "simulation/sim_files.hpp"
 #include "unit/fs/finished_instance.hpp"
 

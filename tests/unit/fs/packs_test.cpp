@@ -1,8 +1,8 @@
 // Finished instances in packs: they leave the memory and are there all the same.
 
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/pack_file.hpp"
-#include "providers/fs/pack_index.hpp"
+#include "providers/fs/packs/pack_file.hpp"
+#include "providers/fs/packs/pack_index.hpp"
 #include "simulation/sim_files.hpp"
 #include "unit/fs/finished_instance.hpp"
 

@@ -1,6 +1,6 @@
 // Journal records as JSON: nothing is lost, and what was not written by us is refused.
 
-#include "providers/fs/record_codec.hpp"
+#include "providers/fs/format/record_codec.hpp"
 #include "unit/fs/random_records.hpp"
 
 #include <durable/codec.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/repair.hpp"
+#include "providers/fs/repair/repair.hpp"
 #include "simulation/sim_files.hpp"
 
 #include <durable/testing.hpp>

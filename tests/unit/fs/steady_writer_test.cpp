@@ -1,7 +1,7 @@
 // Large files are synced, and removed, a little at a time.
 
 #include "base/files.hpp"
-#include "providers/fs/steady_writer.hpp"
+#include "providers/fs/files/steady_writer.hpp"
 #include "simulation/sim_files.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 
 #include "base/files.hpp"
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/repair.hpp"
-#include "providers/fs/views.hpp"
+#include "providers/fs/repair/repair.hpp"
+#include "providers/fs/views/views.hpp"
 #include "unit/fs/finished_instance.hpp"
 #include "unit/fs/temporary_directory.hpp"
 

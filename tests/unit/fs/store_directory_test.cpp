@@ -1,7 +1,7 @@
 // Taking a directory: exclusive, careful with what is not a store, and safe for every id.
 
 #include "base/process.hpp"
-#include "providers/fs/store_directory.hpp"
+#include "providers/fs/files/store_directory.hpp"
 #include "simulation/sim_files.hpp"
 #include "unit/fs/forwarding_files.hpp"
 #include "unit/fs/temporary_directory.hpp"

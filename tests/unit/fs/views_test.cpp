@@ -1,8 +1,8 @@
 // Views: what people read with less, grep and jq. Any instance id is safe, nothing stale stays.
 
+#include "providers/fs/files/store_directory.hpp"
 #include "providers/fs/fs_provider.hpp"
-#include "providers/fs/store_directory.hpp"
-#include "providers/fs/views.hpp"
+#include "providers/fs/views/views.hpp"
 #include "simulation/sim_files.hpp"
 #include "unit/fs/finished_instance.hpp"
 

@@ -6,12 +6,12 @@
 #include "providers/ledger/history_log.hpp"
 #include "providers/ledger/instance.hpp"
 #include "providers/ledger/long_list.hpp"
-#include "providers/ledger/moment.hpp"
 #include "providers/ledger/packed_text.hpp"
 #include "providers/ledger/record.hpp"
 #include "providers/ledger/shorthand.hpp"
 #include "providers/ledger/string_pool.hpp"
 #include "providers/ledger/token.hpp"
+#include "providers/rules/moment.hpp"
 
 #include <durable/codec.hpp>
 
@@ -369,7 +369,7 @@ struct ATimer {
                     .visible_at = from_epoch_ms(5000),
                     .execution_id = 3,
                     .timer_id = 7,
-                    .kind = kind_of<work::TimerFired>};
+                    .kind = item_kind<work::TimerFired>};
     work::TimerFired item{.instance = "i", .execution_id = 3, .id = 7, .fire_at_ms = 5000};
 
     std::string text() const { return encode(WorkItem{item}).value(); }

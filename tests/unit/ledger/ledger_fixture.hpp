@@ -110,6 +110,7 @@ class LedgerTest : public ::testing::Test {
         Ledger replayed{ledger.options()};
         for (const auto& record : records) {
             replayed.apply(record);
+            replayed.check();
         }
         EXPECT_TRUE(state_image(replayed) == state_image(ledger)) << "replay gives another state";
     }
@@ -117,6 +118,7 @@ class LedgerTest : public ::testing::Test {
     void apply(Record record) {
         records.push_back(record);
         ledger.apply(std::move(record));
+        ledger.check();
     }
     // The code of a refusal; nullopt when it was carried out.
     std::optional<ErrorCode> carry_out(Result<Record> record) {

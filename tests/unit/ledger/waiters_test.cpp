@@ -1,6 +1,6 @@
 // Who of the waiting gets called: as many as there is work for, and the right ones.
 
-#include "providers/ledger/waiters.hpp"
+#include "providers/ledger_store/waiters.hpp"
 
 #include <durable/testing.hpp>
 
@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 
 class CallsTest : public ::testing::Test {
  protected:
-    using TurnSeeker = Seeker<FetchOrchestration>;
+    using TurnWaiter = FetchWaiter<FetchOrchestration>;
 
-    TurnSeeker& seeker(std::size_t index, SteadyInstant wakes_at = SteadyInstant{1h}) {
-        auto& made = seekers[index];
+    TurnWaiter& turn_waiter(std::size_t index, SteadyInstant wakes_at = SteadyInstant{1h}) {
+        auto& made = turn_waiters[index];
         made.request = &requests[index];
         made.asleep = &sleepers[index];
         made.wakes_at = wakes_at;
@@ -28,22 +28,22 @@ class CallsTest : public ::testing::Test {
     }
     std::size_t called() const {
         return static_cast<std::size_t>(std::ranges::count_if(
-            seekers, [](const TurnSeeker& each) { return each.called.load(); }));
+            turn_waiters, [](const TurnWaiter& each) { return each.called.load(); }));
     }
 
     Mutex mutex;
     ManualClock clock;
     std::array<Sleeper, 3> sleepers{Sleeper{clock, {}}, Sleeper{clock, {}}, Sleeper{clock, {}}};
     std::array<FetchOrchestration, 3> requests;
-    std::array<TurnSeeker, 3> seekers;
+    std::array<TurnWaiter, 3> turn_waiters;
     SuspectHold suspects;
     Waiters waiters{suspects};
 };
 
 TEST_F(CallsTest, OnePieceOfWorkCallsOne) {
-    seeker(0);
-    seeker(1);
-    seeker(2);
+    turn_waiter(0);
+    turn_waiter(1);
+    turn_waiter(2);
 
     waiters.turn_ready({});
     EXPECT_EQ(called(), 1u);
@@ -52,87 +52,87 @@ TEST_F(CallsTest, OnePieceOfWorkCallsOne) {
 }
 
 TEST_F(CallsTest, WorkBeyondTheWaitingCallsNobodyTwice) {
-    seeker(0);
+    turn_waiter(0);
     for (int i = 0; i < 5; ++i) {
         waiters.turn_ready({});
     }
     EXPECT_EQ(called(), 1u);
 
-    waiters.turns.look_again(seekers[0]);
+    waiters.turns.look_again(turn_waiters[0]);
     EXPECT_EQ(called(), 0u);
-    EXPECT_EQ(seekers[0].asleep, nullptr);
+    EXPECT_EQ(turn_waiters[0].asleep, nullptr);
 }
 
 TEST_F(CallsTest, SomebodyWhoIsAwakeAnywayIsCalledFirst) {
-    seeker(0);
-    seeker(1).asleep = nullptr;
-    seeker(2);
+    turn_waiter(0);
+    turn_waiter(1).asleep = nullptr;
+    turn_waiter(2);
 
     waiters.turn_ready({});
 
-    EXPECT_TRUE(seekers[1].called);
+    EXPECT_TRUE(turn_waiters[1].called);
     EXPECT_EQ(called(), 1u);
 }
 
 // Whoever called counts on it, whether the called one had to be woken or not.
 TEST_F(CallsTest, ACallIsKnownUntilTheNextFlush) {
-    EXPECT_FALSE(waiters.turns.anybody_called());
+    EXPECT_FALSE(waiters.turns.any_called());
     waiters.turn_ready({});
-    EXPECT_FALSE(waiters.turns.anybody_called()); // there is nobody
-    seeker(0).asleep = nullptr;
+    EXPECT_FALSE(waiters.turns.any_called()); // there is nobody
+    turn_waiter(0).asleep = nullptr;
 
     waiters.turn_ready({});
-    EXPECT_TRUE(waiters.turns.anybody_called());
-    EXPECT_FALSE(waiters.work.anybody_called());
+    EXPECT_TRUE(waiters.turns.any_called());
+    EXPECT_FALSE(waiters.work.any_called());
 
     const MutexLock lock{mutex};
     waiters.flush(lock);
-    EXPECT_FALSE(waiters.turns.anybody_called());
+    EXPECT_FALSE(waiters.turns.any_called());
 }
 
 TEST_F(CallsTest, TheOneWhoWouldWakeUpSoonIsLeftToWatchTheTime) {
-    seeker(0, SteadyInstant{2h});
-    seeker(1, SteadyInstant{1min});
-    seeker(2, SteadyInstant{2h});
+    turn_waiter(0, SteadyInstant{2h});
+    turn_waiter(1, SteadyInstant{1min});
+    turn_waiter(2, SteadyInstant{2h});
 
     waiters.turn_ready({});
     waiters.turn_ready({});
 
-    EXPECT_FALSE(seekers[1].called);
+    EXPECT_FALSE(turn_waiters[1].called);
 }
 
 TEST_F(CallsTest, WorkThatAFilterRefusesCallsSomebodyElseOrNobody) {
     requests[0].filter = CapabilityFilter{{{{2, 0, 0}, {2, 9, 9}}}};
     requests[1].filter = CapabilityFilter{{{{1, 0, 0}, {1, 9, 9}}}};
-    seeker(0);
-    seeker(1);
+    turn_waiter(0);
+    turn_waiter(1);
     const Version one{1, 0, 0};
 
     waiters.turn_ready({.pinned = &one});
-    EXPECT_TRUE(seekers[1].called);
+    EXPECT_TRUE(turn_waiters[1].called);
     waiters.turn_ready({.pinned = &one});
-    EXPECT_FALSE(seekers[0].called);
+    EXPECT_FALSE(turn_waiters[0].called);
     waiters.turn_ready({});
-    EXPECT_TRUE(seekers[0].called);
+    EXPECT_TRUE(turn_waiters[0].called);
 }
 
 TEST_F(CallsTest, ADueTimeIsCoveredByOneSleeper) {
-    seeker(0, SteadyInstant{1h});
-    seeker(1, SteadyInstant{1h});
+    turn_waiter(0, SteadyInstant{1h});
+    turn_waiter(1, SteadyInstant{1h});
 
     waiters.turns.cover(SteadyInstant{10min});
     EXPECT_TRUE(waiters.turns.covered(SteadyInstant{10min}));
-    EXPECT_EQ(std::ranges::count(seekers, SteadyInstant{10min}, &TurnSeeker::wakes_at), 1);
+    EXPECT_EQ(std::ranges::count(turn_waiters, SteadyInstant{10min}, &TurnWaiter::wakes_at), 1);
 
     waiters.turns.cover(SteadyInstant{20min}); // whoever wakes at 10 will look
-    EXPECT_EQ(std::ranges::count(seekers, SteadyInstant{1h}, &TurnSeeker::wakes_at), 1);
+    EXPECT_EQ(std::ranges::count(turn_waiters, SteadyInstant{1h}, &TurnWaiter::wakes_at), 1);
 }
 
 TEST_F(CallsTest, WorkOfASessionCallsItsOwnerOnly) {
     const durable::FetchWork mine{.session = SessionClaim{"me", 1s}};
     const durable::FetchWork yours{.session = SessionClaim{"you", 1s}};
-    Seeker<durable::FetchWork> me{.request = &mine};
-    Seeker<durable::FetchWork> you{.request = &yours};
+    FetchWaiter<durable::FetchWork> me{.request = &mine};
+    FetchWaiter<durable::FetchWork> you{.request = &yours};
     waiters.work.add(you);
     waiters.work.add(me);
     WorkShelf shelf;

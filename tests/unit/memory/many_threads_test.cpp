@@ -153,14 +153,14 @@ TEST_F(ManyThreads, EveryInstanceEndsAfterExactlyItsTwoActivities) {
     EXPECT_EQ(provider.get_queue_depths()->orchestrator_queue, instances - 1u); // the typos
 }
 
-// Two seek a turn, one of whom is told to stop by `stop_one` before there is any: the call must
-// pass on to the other.
-class StoppedSeekers : public ManyThreads {
+// Two threads wait in a fetch. `stop_one` stops one of them before there is work: the call for that
+// work has to reach the other one.
+class StoppedFetches : public ManyThreads {
  protected:
-    void seek(std::stop_token token) {
+    void wait_in_fetch(std::stop_token token) {
         const FetchOrchestration request{
             .lock_timeout = 60s, .poll_timeout = 60s, .stop = std::move(token)};
-        seeking.fetch_add(1);
+        fetching.fetch_add(1);
         fetched.fetch_add(provider.fetch_orchestration_item(request).value() ? 1 : 0);
     }
     void send_start(const std::string& id) {
@@ -169,11 +169,11 @@ class StoppedSeekers : public ManyThreads {
     }
     template <class StopOne>
     void run_round(int round, const StopOne& stop_one) {
-        seeking = 0;
+        fetching = 0;
         fetched = 0;
         std::stop_source patience;
-        std::jthread impatient{[&] { seek(patience.get_token()); }};
-        std::jthread patient{[&] { seek({}); }};
+        std::jthread impatient{[&] { wait_in_fetch(patience.get_token()); }};
+        std::jthread patient{[&] { wait_in_fetch({}); }};
         [[maybe_unused]] const auto stopping = stop_one(patience);
         const auto id = "round-" + std::to_string(round);
         send_start(id);
@@ -185,11 +185,11 @@ class StoppedSeekers : public ManyThreads {
         ASSERT_GE(fetched.load(), 1);
     }
 
-    std::atomic<int> seeking{0};
+    std::atomic<int> fetching{0};
     std::atomic<int> fetched{0};
 };
 
-TEST_F(StoppedSeekers, LoseNoWorkWhenTheyAreCalledAtThatMoment) {
+TEST_F(StoppedFetches, LoseNoWorkWhenTheyAreCalledAtThatMoment) {
     for (int round = 0; round < 200; ++round) {
         run_round(round, [](std::stop_source& patience) {
             return std::jthread{[&patience] { patience.request_stop(); }};
@@ -197,11 +197,11 @@ TEST_F(StoppedSeekers, LoseNoWorkWhenTheyAreCalledAtThatMoment) {
     }
 }
 
-// At first they wait awake: there the stop has to come just before the call.
-TEST_F(StoppedSeekers, LoseNoWorkWhileTheyAreAwake) {
+// A fetch spins first: there the stop has to come just before the call.
+TEST_F(StoppedFetches, LoseNoWorkWhileTheyAreAwake) {
     for (int round = 0; round < 500; ++round) {
         run_round(round, [this](std::stop_source& patience) {
-            while (seeking.load() < 2) {
+            while (fetching.load() < 2) {
                 std::this_thread::yield();
             }
             return patience.request_stop();

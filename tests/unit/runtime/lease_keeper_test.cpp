@@ -27,6 +27,13 @@ class RenewalCounter final : public ForwardingProvider {
         return answer;
     }
 
+    Result<std::vector<std::string>>
+    renew_leases(const std::vector<LeaseRenewal>& leases) override {
+        ++calls;
+        return ForwardingProvider::renew_leases(leases);
+    }
+
+    int calls = 0;
     int turns = 0;
     int activities = 0;
     std::string last_token;
@@ -119,6 +126,22 @@ TEST_F(LeaseKeeping, ASlotServesOneLeaseAfterTheOther) {
     EXPECT_FALSE(activity.lost());
     EXPECT_FALSE(second.stop_requested());
     EXPECT_EQ(provider.last_token, "second");
+}
+
+TEST_F(LeaseKeeping, AllThatIsDueIsRenewedInOneCall) {
+    auto second = keeper.open_slot(LeaseKind::activity);
+    activity.hold("one", std::stop_source{});
+    second.hold("two", std::stop_source{});
+    turn.hold("turn", std::stop_source{std::nostopstate});
+
+    pass(150ms);
+    EXPECT_EQ(provider.calls, 1);
+    EXPECT_EQ(provider.activities, 2);
+    EXPECT_EQ(provider.turns, 0);
+    pass(2350ms);
+
+    EXPECT_EQ(provider.calls, 2);
+    EXPECT_EQ(provider.turns, 1);
 }
 
 TEST_F(LeaseKeeping, ItTellsWhenToLookAgain) {

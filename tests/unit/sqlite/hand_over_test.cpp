@@ -128,7 +128,7 @@ TEST_F(SqliteHandOver, EverybodyMayHaveOfAllThatASessionLeavesWhenItEnds) {
     EXPECT_EQ(got, workers);
 }
 
-TEST_F(SqliteHandOver, WhoSeeksTheSameAsOneWhoSleepsNeedNotLook) {
+TEST_F(SqliteHandOver, AFetchLikeOneThatSleepsNeedNotLook) {
     std::vector<std::jthread> workers;
     const auto fetch = [&](const std::stop_token& stop) {
         EXPECT_FALSE(
@@ -145,7 +145,7 @@ TEST_F(SqliteHandOver, WhoSeeksTheSameAsOneWhoSleepsNeedNotLook) {
     EXPECT_EQ(store->transactions(), looked);
 }
 
-TEST_F(SqliteHandOver, WhoSeeksSomethingElseThanOneWhoSleepsLooks) {
+TEST_F(SqliteHandOver, AFetchUnlikeThoseThatSleepLooks) {
     const std::jthread worker{[&](const std::stop_token& stop) {
         EXPECT_FALSE(store
                          ->fetch_work_item({.lock_timeout = 60s,

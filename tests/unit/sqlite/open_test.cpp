@@ -1,7 +1,7 @@
 // Which files become a store, which are refused and why, and who may open one at the same time.
 
 #include "base/stopwatch.hpp"
-#include "providers/sqlite/schema.hpp"
+#include "providers/sqlite/store/schema.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
 #include <array>

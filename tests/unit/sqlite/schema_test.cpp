@@ -1,6 +1,6 @@
 // Versions of the schema, leases across a restart of the machine, and the views for people.
 
-#include "providers/sqlite/schema.hpp"
+#include "providers/sqlite/store/schema.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
 #include <durable/codec.hpp>

@@ -1,7 +1,7 @@
 // What can go wrong with a file, and the clear error that each gives. Nothing is lost by any.
 
 #include "base/stopwatch.hpp"
-#include "providers/sqlite/sqlite_error.hpp"
+#include "providers/sqlite/db/sqlite_error.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
 #include <atomic>

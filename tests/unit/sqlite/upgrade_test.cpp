@@ -1,6 +1,6 @@
 // A file of version 4, with work in every state, goes on with what version 5 asks of a fetch.
 
-#include "providers/sqlite/schema.hpp"
+#include "providers/sqlite/store/schema.hpp"
 #include "unit/sqlite/sqlite_fixture.hpp"
 
 #include <durable/codec.hpp>

@@ -1,6 +1,6 @@
 // Who is called for what, where the order of things matters that threads alone would not keep.
 
-#include "providers/sqlite/waiting.hpp"
+#include "providers/sqlite/concurrency/waiting.hpp"
 
 #include <durable/time.hpp>
 
@@ -34,14 +34,14 @@ class SqliteWaiting : public ::testing::Test {
     // is told to stop, or has to wait for many seconds: there is no last look that would find what
     // nobody told it of.
     template <class Looking>
-    std::optional<std::string> seek(Looking&& look,
-                                    std::optional<std::stop_token> stop = {},
-                                    TagFilter tags = TagFilter::default_only()) {
+    std::optional<std::string> fetch(Looking&& look,
+                                     std::optional<std::stop_token> stop = {},
+                                     TagFilter tags = TagFilter::default_only()) {
         const FetchWork request{.poll_timeout = 1h,
                                 .tags = std::move(tags),
                                 .stop = stop.value_or(too_late.get_token())};
         return waiting
-            .seek<std::string>(
+            .fetch<std::string>(
                 request,
                 [&](auto announce, auto change) -> Result<> {
                     announce();
@@ -61,7 +61,7 @@ class SqliteWaiting : public ::testing::Test {
 
     // To somebody who may have it, in the transaction under way.
     void hand_over_fresh() {
-        const ledger::NewWork work{.activity = {}, .text = "fresh"};
+        const rules::NewWork work{.activity = {}, .text = "fresh"};
         const WorkNeeds needs{.tag = {}, .name = "Greet"};
         FreshWork fresh{.seq = 1, .work = work, .needs = needs};
         EXPECT_TRUE(waiting.take(tx, fresh));
@@ -99,14 +99,14 @@ TEST_F(SqliteWaiting, WhoIsCalledForSomethingAndGetsWhatIsFreshCallsAnother) {
     std::atomic<int> looks = 0;
     {
         const std::jthread one{[&] {
-            first = seek([&] {
+            first = fetch([&] {
                 if (++looks == 2) { // it was called, but somebody has something for it first
                     hand_over_fresh();
                 }
             });
         }};
         wait_for_sleepers(1);
-        const std::jthread other{[&] { second = seek([] {}); }};
+        const std::jthread other{[&] { second = fetch([] {}); }};
         wait_for_sleepers(2);
 
         ready = "old";
@@ -123,18 +123,19 @@ TEST_F(SqliteWaiting, ACallIsPassedOnToOneWhoMayTakeWhatItIsFor) {
     std::stop_source over;
     {
         const std::jthread one{[&] {
-            first = seek([&] {
+            first = fetch([&] {
                 if (++looks == 2) {
                     hand_over_fresh();
                 }
             });
         }};
         wait_for_sleepers(1);
-        const std::jthread for_others{
-            [&] { EXPECT_FALSE(seek([] {}, over.get_token(), TagFilter::tags({"gpu"}).value())); }};
+        const std::jthread for_others{[&] {
+            EXPECT_FALSE(fetch([] {}, over.get_token(), TagFilter::tags({"gpu"}).value()));
+        }};
         wait_for_sleepers(2);
         const std::jthread like_the_first{[&] {
-            third = seek([] {});
+            third = fetch([] {});
             over.request_stop();
         }};
         wait_for_sleepers(3);
@@ -151,9 +152,9 @@ TEST_F(SqliteWaiting, WhoIsCalledAndTakesWhatOthersMayNotCallsThose) {
     std::optional<std::string> second;
     {
         const std::jthread one{
-            [&] { first = seek([] {}, {}, TagFilter::default_and({"gpu"}).value()); }};
+            [&] { first = fetch([] {}, {}, TagFilter::default_and({"gpu"}).value()); }};
         wait_for_sleepers(1);
-        const std::jthread other{[&] { second = seek([] {}); }};
+        const std::jthread other{[&] { second = fetch([] {}); }};
         wait_for_sleepers(2);
 
         ready = "older, for gpus";
@@ -169,8 +170,8 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForByTheOneWhoIsLeft) {
     std::optional<std::string> got;
     {
         std::jthread left;
-        EXPECT_EQ(seek([&] {
-                      left = std::jthread{[&] { got = seek([] {}); }};
+        EXPECT_EQ(fetch([&] {
+                      left = std::jthread{[&] { got = fetch([] {}); }};
                       wait_for_sleepers(1);
                       ready = "old";
                       News news;
@@ -191,9 +192,9 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
     const std::stop_callback on_too_late{too_late.get_token(), [&] { over.request_stop(); }};
     {
         std::jthread another;
-        const auto got = seek([&] {
+        const auto got = fetch([&] {
             another = std::jthread{[&] {
-                by_another = seek([] {}, over.get_token());
+                by_another = fetch([] {}, over.get_token());
                 over.request_stop();
             }};
             wait_for_sleepers(1);
@@ -204,7 +205,7 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
             hand_over_fresh();
         });
         EXPECT_EQ(got, "fresh");
-        by_itself = seek([] {}, over.get_token());
+        by_itself = fetch([] {}, over.get_token());
         over.request_stop();
     }
     EXPECT_TRUE((by_another == "old") != (by_itself == "old"));
@@ -214,7 +215,7 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
 TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenFollowsACallThatCameMeanwhile) {
     std::optional<std::string> got;
     {
-        const std::jthread one{[&] { got = seek([] {}); }};
+        const std::jthread one{[&] { got = fetch([] {}); }};
         wait_for_sleepers(1);
         after_take = [&] {
             ready = "old";
@@ -229,7 +230,7 @@ TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenFollowsACallThatCameMeanwhi
 TEST_F(SqliteWaiting, WhoGetsNothingThoughItWasChosenLooksWhenSomethingFallsDue) {
     std::optional<std::string> got;
     {
-        const std::jthread one{[&] { got = seek([] {}); }};
+        const std::jthread one{[&] { got = fetch([] {}); }};
         wait_for_sleepers(1);
         after_take = [&] {
             ready = "old";

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "validation/forwarding_factory.hpp"
-#include "validation/redirecting_provider.hpp"
+#include "validation/support/forwarding_factory.hpp"
+#include "validation/support/redirecting_provider.hpp"
 
 #include <durable/validation.hpp>
 

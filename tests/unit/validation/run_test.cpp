@@ -1,6 +1,6 @@
 // The framework that checks are written with: every end of a check becomes a verdict.
 
-#include "validation/expect.hpp"
+#include "validation/support/expect.hpp"
 
 #include <durable/validation.hpp>
 

@@ -199,7 +199,8 @@ class NeverForgetsReasons final : public Mutant {
     }
     Result<> abandon_orchestration_item(const AbandonTurn& abandon) override {
         auto given = inner().abandon_orchestration_item(abandon);
-        for (const auto& id : *inner().as_management_capability()->list_instances()) {
+        const auto all = inner().as_management_capability()->list_instances().value();
+        for (const auto& id : all) {
             (void)watch_instance({.instance = id});
         }
         return given;

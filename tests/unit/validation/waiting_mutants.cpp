@@ -98,6 +98,43 @@ class RenewsNothing final : public Mutant {
     }
 };
 
+class GivesUpAtTheFirstLostLease final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<std::vector<std::string>>
+    renew_leases(const std::vector<LeaseRenewal>& leases) override {
+        std::vector<std::string> lost;
+        for (const auto& lease : leases) {
+            auto one = inner().renew_leases({lease});
+            if (!one || !one->empty()) {
+                return one;
+            }
+        }
+        return lost;
+    }
+};
+
+class RenewsOnlyTheFirst final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<std::vector<std::string>>
+    renew_leases(const std::vector<LeaseRenewal>& leases) override {
+        return leases.empty() ? inner().renew_leases({}) : inner().renew_leases({leases.front()});
+    }
+};
+
+class KeepsFailuresToItself final : public Mutant {
+ public:
+    using Mutant::Mutant;
+    Result<InstanceState> watch_instance(const WatchInstance& request) override {
+        auto state = inner().watch_instance(request);
+        if (state) {
+            state->failure.reset();
+        }
+        return state;
+    }
+};
+
 class FiresTimersAtOnce final : public Mutant {
  public:
     using Mutant::Mutant;
@@ -168,6 +205,11 @@ std::vector<Defect> waiting_defects() {
         defect<NeverShortensALease>("NeverShortensALease",
                                     {"renewing_for_less_shortens_the_lease"}),
         defect<RenewsNothing>("RenewsNothing", {"a_renewed_turn_outlives_its_first_lease"}),
+        defect<GivesUpAtTheFirstLostLease>("GivesUpAtTheFirstLostLease",
+                                           {"lost_leases_are_named_and_do_not_stop_the_others"}),
+        defect<RenewsOnlyTheFirst>("RenewsOnlyTheFirst", {"many_leases_are_renewed_in_one_call"}),
+        defect<KeepsFailuresToItself>("KeepsFailuresToItself",
+                                      {"the_state_of_a_failed_instance_tells_why"}),
         defect<FiresTimersAtOnce>("FiresTimersAtOnce", {"a_timer_fires_exactly_when_it_is_due"}),
         defect<NeverSeesDeletion>("NeverSeesDeletion", {"a_watch_is_woken_by_deletion"}),
         {.name = "LeasesByTheTimeOfDay",
