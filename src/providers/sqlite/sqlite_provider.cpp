@@ -262,7 +262,7 @@ Result<> SqliteProvider::append_with_execution(const std::string& instance,
     return carry_out(operation, AnswerWhen::once_durable, [&](Transaction& tx) -> Result<> {
         auto row = get_instance(tx, instance);
         DURABLE_TRY(append_events(tx, row.id, execution_id, *made));
-        ++tx.counters.revision; // raises the version, which readers wait for on the disk (P12)
+        tx.note_change();
         row.past = true;
         row.status = row.pending() ? std::nullopt : row.status; // with events it is not pending
         run(tx.db, "UPDATE instances SET past = 1, status = ?2 WHERE id = ?1", row.id, row.status);
@@ -332,9 +332,9 @@ std::optional<SqliteProvider::Lease> SqliteProvider::take(Transaction& tx,
 // The version of the store is at least that of the commit that queued the activity.
 std::optional<SqliteProvider::Lease> SqliteProvider::with_version(const Transaction& tx,
                                                                   std::optional<WorkLease> lease) {
-    return lease
-               ? std::optional{Lease{.lease = *std::move(lease), .version = tx.counters.version()}}
-               : std::nullopt;
+    return lease ? std::optional{Lease{.lease = *std::move(lease),
+                                       .version = tx.counters.change_version}}
+                 : std::nullopt;
 }
 
 Result<std::optional<WorkLease>> SqliteProvider::fetch_work_item(const FetchWork& request) {

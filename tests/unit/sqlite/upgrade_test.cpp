@@ -112,7 +112,8 @@ TEST_F(SqliteUpgrade, InstancesThatAreReadyAreFoundByTheirCode) {
     add_message(2, 2, 1, start("B"));
     const auto store = upgraded();
 
-    EXPECT_EQ(Outsider{path}.query("PRAGMA user_version"), Rows{"5"});
+    EXPECT_EQ(Outsider{path}.query("PRAGMA user_version"),
+              Rows{std::to_string(migrations().size())});
     EXPECT_FALSE(turn(*store, "Bye"));
     EXPECT_FALSE(
         *store->fetch_orchestration_item({.lock_timeout = 60s, .filter = CapabilityFilter{}}));

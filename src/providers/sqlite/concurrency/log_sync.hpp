@@ -31,8 +31,8 @@ namespace durable::sqlite {
 
 class LogSync {
  public:
-    // A caller that waits until this version of the store (Counters::version) is on the disk,
-    // whichever process committed it; nullopt: everything that was committed so far.
+    // A caller that waits until this version of the store (Counters::change_version) is on the
+    // disk, whichever process committed it; nullopt: everything that was committed so far.
     struct Waiter {
         std::optional<std::uint64_t> version{};
         bool occupied = false; // its owner is busy: it is not called to lead

@@ -202,7 +202,7 @@ std::optional<Error> Writer::attempt(const std::vector<Job*>& batch, News& news)
         }
         suspects_ = std::move(suspects);
         news = std::move(tx.news);
-        news.version = tx.counters.version();
+        news.version = tx.counters.change_version;
         break;
     }
     return std::nullopt;
@@ -241,8 +241,8 @@ void Writer::begin(Transaction& tx) {
 
 std::optional<Error> Writer::commit(Transaction& tx) {
     auto& db = tx.db;
-    DURABLE_CHECK(db.failed() || tx.counters.version() >= known_->counters.version(),
-                  "the version of the store never goes back");
+    DURABLE_CHECK(db.failed() || tx.counters.noted_since(known_->counters),
+                  "a transaction that a reader could notice raises the version");
     // With LogSync every sync checks this, before a caller is answered.
     if (log_sync_ == nullptr && !db.failed() && db.file_is_gone()) {
         db.set_error(file_is_gone(db.path()));
@@ -255,7 +255,7 @@ std::optional<Error> Writer::commit(Transaction& tx) {
     known_ =
         Known{.data_version = db.data_version(), .counters = tx.counters, .outlook = tx.outlook};
     if (log_sync_ != nullptr) {
-        log_sync_->note_commit(tx.counters.version());
+        log_sync_->note_commit(tx.counters.change_version);
     }
     ++transactions_;
     return std::nullopt;
@@ -285,11 +285,10 @@ bool Writer::run_job(Job& job, Transaction& tx, bool savepoint) {
     if (savepoint) {
         run(db, "SAVEPOINT call");
     }
-    const auto version = tx.counters.version();
     job.result = job.change(tx);
     // Unknown when the change did not raise the version.
-    job.waiter.version =
-        tx.counters.version() == version ? std::nullopt : std::optional{tx.counters.version()};
+    const auto version = tx.counters.change_version;
+    job.waiter.version = version == counters.change_version ? std::nullopt : std::optional{version};
     if (db.failed()) {
         return true; // commit() then fails and undoes the whole batch
     }
@@ -300,6 +299,7 @@ bool Writer::run_job(Job& job, Transaction& tx, bool savepoint) {
         }
         tx.counters = counters;
     }
+    DURABLE_CHECK(tx.counters.noted_since(counters), "a change of the store raises its version");
     if (savepoint) {
         if (refused) {
             run(db, "ROLLBACK TO call");

@@ -113,7 +113,7 @@ Result<> finish_work(Transaction& tx,
     touch_session(tx, row);
     remove_work(tx, row);
     if (!completion) {
-        ++tx.counters.revision; // raises the version, which readers wait for on the disk (P12)
+        tx.note_change();
         drop_instance_if_unused(tx, row.instance);
     }
     return {};

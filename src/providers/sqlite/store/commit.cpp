@@ -221,7 +221,7 @@ Result<> commit_turn(Transaction& tx,
     row.token.reset();
     row.hidden_until = {};
     row.updated_at = tx.now.wall;
-    row.revision = ++tx.counters.revision;
+    row.revision = tx.note_change();
     if (std::exchange(row.parked, std::nullopt)) {
         save_parked(tx.db, row);
     }

@@ -54,10 +54,10 @@ std::uint64_t remove(Transaction& tx, const char* sql, std::int64_t instance) {
     return static_cast<std::uint64_t>(tx.db.changes());
 }
 
-void remember_deleted(Transaction& tx, const std::string& id, std::uint64_t revision) {
+void remember_deleted(Transaction& tx, const std::string& id) {
     run(tx.db,
         "INSERT OR REPLACE INTO deleted (revision, instance_id) VALUES (?1, ?2)",
-        revision,
+        tx.note_change(),
         id);
     run(tx.db,
         "DELETE FROM deleted WHERE revision <="
@@ -105,7 +105,7 @@ void discard(Transaction& tx,
              const InstanceRow& row,
              const Parents& deleted,
              DeleteInstanceResult& result) {
-    remember_deleted(tx, row.instance_id, ++tx.counters.revision);
+    remember_deleted(tx, row.instance_id);
     tx.news.instances.push_back({.id = row.instance_id, .ended = true});
     result.instances_deleted += row.exists() ? 1U : 0U;
     const auto executions = remove(tx, "DELETE FROM executions WHERE instance = ?1", row.id);
@@ -149,6 +149,7 @@ bool begins_otherwise(Connection& db, const InstanceRow& child, std::size_t star
 }
 
 void remove_starts(Transaction& tx, InstanceRow& child, const std::vector<QueuedStart>& starts) {
+    tx.note_change();
     bool worked_on = false;
     for (const auto& start : starts) {
         run(tx.db, "DELETE FROM messages WHERE instance = ?1 AND seq = ?2", child.id, start.seq);
@@ -340,7 +341,7 @@ prune(Transaction& tx, const std::string& instance, const PruneOptions& options)
         tx.counters.events -= events;
     }
     if (result.executions_deleted > 0) {
-        ++tx.counters.revision; // raises the version, which readers wait for on the disk (P12)
+        tx.note_change();
     }
     return result;
 }

@@ -57,6 +57,7 @@ bool expire_some(Transaction& tx) {
             "DELETE FROM messages WHERE instance = ?1 AND state = 2 AND seq = ?2",
             instance,
             seq);
+        tx.note_change();
         ++tx.counters.expired;
     }
     for (const auto id : instances) {

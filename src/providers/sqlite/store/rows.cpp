@@ -105,6 +105,7 @@ InstanceRow get_instance(Transaction& tx, std::string_view instance) {
 }
 
 InstanceRow new_instance(Transaction& tx, std::string_view instance) {
+    tx.note_change();
     InstanceRow made;
     made.id = static_cast<std::int64_t>(tx.counters.next_instance++);
     made.instance_id = instance;
@@ -325,6 +326,7 @@ void quarantine(Transaction& tx,
                 const std::optional<std::string>& instance,
                 std::string_view text,
                 std::string_view reason) {
+    tx.note_change();
     ++tx.counters.quarantined;
     run(tx.db,
         "INSERT INTO quarantine (expired, seq, queue, instance_id, item, reason, quarantined_at)"

@@ -2,6 +2,9 @@
 
 #include "providers/sqlite/store/schema.hpp"
 
+#include <array>
+#include <string>
+
 namespace durable::sqlite {
 
 namespace {
@@ -205,18 +208,25 @@ SELECT 'worker', w.seq, i.instance_id,
 FROM work w JOIN instances i ON i.id = w.instance;
 )sql";
 
-// Version 2: durable_pending shows the ends of leases and of hiding. Leases are on a clock that SQL
-// cannot read: `wall_offset` is how far the wall clock was ahead when the store was last opened.
-constexpr const char* version_2 = R"sql(
-ALTER TABLE store ADD COLUMN wall_offset INTEGER NOT NULL DEFAULT 0;
-DROP VIEW durable_pending;
+// The view that versions 2, 3 and 5 make. `aside`: the states of messages that wait for a start.
+std::string pending_view(const char* aside, bool with_arrivals) {
+    constexpr const char* all_messages = R"sql(, all_messages AS (
+    SELECT seq, instance, state, visible_at, attempts, lease, item FROM messages
+    UNION ALL
+    SELECT seq, instance, 1, visible_at, 0, NULL, item FROM arrivals
+))sql";
+    std::string view = R"sql(DROP VIEW durable_pending;
 CREATE VIEW durable_pending AS
 WITH clock AS (
     SELECT wall_offset, (julianday('now') - 2440587.5) * 86400000.0 - wall_offset AS now FROM store
-)
+))sql";
+    view += with_arrivals ? all_messages : "";
+    view += R"sql(
 SELECT 'orchestrator' AS queue, m.seq, i.instance_id,
        CASE WHEN m.state = 0 THEN 'delayed'
-            WHEN m.state = 2 THEN 'waits for a start'
+            WHEN m.state )sql";
+    view += aside;
+    view += R"sql( THEN 'waits for a start'
             WHEN i.place = 2 THEN 'delayed'
             WHEN i.place = 3 AND m.lease = i.lease
                 THEN CASE WHEN i.until > c.now THEN 'running' ELSE 'lease over' END
@@ -228,7 +238,9 @@ SELECT 'orchestrator' AS queue, m.seq, i.instance_id,
        CASE WHEN m.state = 1 AND i.place = 3 AND m.lease = i.lease
             THEN strftime('%Y-%m-%d %H:%M:%f', (i.until + c.wall_offset) / 1000.0, 'unixepoch')
             END AS leased_until
-FROM messages m JOIN instances i ON i.id = m.instance CROSS JOIN clock c
+FROM )sql";
+    view += with_arrivals ? "all_" : "";
+    view += R"sql(messages m JOIN instances i ON i.id = m.instance CROSS JOIN clock c
 UNION ALL
 SELECT 'worker', w.seq, i.instance_id,
        CASE w.state WHEN 0 THEN 'delayed' WHEN 1 THEN 'ready'
@@ -238,6 +250,14 @@ SELECT 'worker', w.seq, i.instance_id,
        CASE WHEN w.state = 2
             THEN strftime('%Y-%m-%d %H:%M:%f', (w.until + c.wall_offset) / 1000.0, 'unixepoch') END
 FROM work w JOIN instances i ON i.id = w.instance CROSS JOIN clock c;
+)sql";
+    return view;
+}
+
+// Version 2: durable_pending shows the ends of leases and of hiding. Leases are on a clock that SQL
+// cannot read: `wall_offset` is how far the wall clock was ahead when the store was last opened.
+constexpr const char* version_2 = R"sql(
+ALTER TABLE store ADD COLUMN wall_offset INTEGER NOT NULL DEFAULT 0;
 )sql";
 
 // Version 3: messages for instances that have some already are appended to `arrivals` and moved
@@ -250,39 +270,6 @@ CREATE TABLE arrivals (
     kind INTEGER NOT NULL,
     item TEXT NOT NULL
 );
-DROP VIEW durable_pending;
-CREATE VIEW durable_pending AS
-WITH clock AS (
-    SELECT wall_offset, (julianday('now') - 2440587.5) * 86400000.0 - wall_offset AS now FROM store
-), all_messages AS (
-    SELECT seq, instance, state, visible_at, attempts, lease, item FROM messages
-    UNION ALL
-    SELECT seq, instance, 1, visible_at, 0, NULL, item FROM arrivals
-)
-SELECT 'orchestrator' AS queue, m.seq, i.instance_id,
-       CASE WHEN m.state = 0 THEN 'delayed'
-            WHEN m.state = 2 THEN 'waits for a start'
-            WHEN i.place = 2 THEN 'delayed'
-            WHEN i.place = 3 AND m.lease = i.lease
-                THEN CASE WHEN i.until > c.now THEN 'running' ELSE 'lease over' END
-            ELSE 'ready' END AS state,
-       strftime('%Y-%m-%d %H:%M:%f',
-                CASE WHEN m.state = 1 AND i.place = 2 THEN max(m.visible_at, i.hidden_until_at)
-                     ELSE m.visible_at END / 1000.0, 'unixepoch') AS visible,
-       m.attempts, NULL AS tag, NULL AS session, m.item,
-       CASE WHEN m.state = 1 AND i.place = 3 AND m.lease = i.lease
-            THEN strftime('%Y-%m-%d %H:%M:%f', (i.until + c.wall_offset) / 1000.0, 'unixepoch')
-            END AS leased_until
-FROM all_messages m JOIN instances i ON i.id = m.instance CROSS JOIN clock c
-UNION ALL
-SELECT 'worker', w.seq, i.instance_id,
-       CASE w.state WHEN 0 THEN 'delayed' WHEN 1 THEN 'ready'
-                    ELSE CASE WHEN w.until > c.now THEN 'running' ELSE 'lease over' END END,
-       strftime('%Y-%m-%d %H:%M:%f', w.visible_at / 1000.0, 'unixepoch'),
-       w.attempts, w.tag, w.session, w.item,
-       CASE WHEN w.state = 2
-            THEN strftime('%Y-%m-%d %H:%M:%f', (w.until + c.wall_offset) / 1000.0, 'unixepoch') END
-FROM work w JOIN instances i ON i.id = w.instance CROSS JOIN clock c;
 )sql";
 
 // Version 4: the providers that have the store open. The leases of one whose process is gone end at
@@ -354,47 +341,27 @@ LEFT JOIN executions e ON e.instance = i.id AND e.execution_id = i.execution_id
 LEFT JOIN custom_status c ON c.instance = i.id
 WHERE i.name IS NOT NULL;
 
-DROP VIEW durable_pending;
-CREATE VIEW durable_pending AS
-WITH clock AS (
-    SELECT wall_offset, (julianday('now') - 2440587.5) * 86400000.0 - wall_offset AS now FROM store
-), all_messages AS (
-    SELECT seq, instance, state, visible_at, attempts, lease, item FROM messages
-    UNION ALL
-    SELECT seq, instance, 1, visible_at, 0, NULL, item FROM arrivals
-)
-SELECT 'orchestrator' AS queue, m.seq, i.instance_id,
-       CASE WHEN m.state = 0 THEN 'delayed'
-            WHEN m.state IN (2, 3) THEN 'waits for a start'
-            WHEN i.place = 2 THEN 'delayed'
-            WHEN i.place = 3 AND m.lease = i.lease
-                THEN CASE WHEN i.until > c.now THEN 'running' ELSE 'lease over' END
-            ELSE 'ready' END AS state,
-       strftime('%Y-%m-%d %H:%M:%f',
-                CASE WHEN m.state = 1 AND i.place = 2 THEN max(m.visible_at, i.hidden_until_at)
-                     ELSE m.visible_at END / 1000.0, 'unixepoch') AS visible,
-       m.attempts, NULL AS tag, NULL AS session, m.item,
-       CASE WHEN m.state = 1 AND i.place = 3 AND m.lease = i.lease
-            THEN strftime('%Y-%m-%d %H:%M:%f', (i.until + c.wall_offset) / 1000.0, 'unixepoch')
-            END AS leased_until
-FROM all_messages m JOIN instances i ON i.id = m.instance CROSS JOIN clock c
-UNION ALL
-SELECT 'worker', w.seq, i.instance_id,
-       CASE w.state WHEN 0 THEN 'delayed' WHEN 1 THEN 'ready'
-                    ELSE CASE WHEN w.until > c.now THEN 'running' ELSE 'lease over' END END,
-       strftime('%Y-%m-%d %H:%M:%f', w.visible_at / 1000.0, 'unixepoch'),
-       w.attempts, w.tag, w.session, w.item,
-       CASE WHEN w.state = 2
-            THEN strftime('%Y-%m-%d %H:%M:%f', (w.until + c.wall_offset) / 1000.0, 'unixepoch') END
-FROM work w JOIN instances i ON i.id = w.instance CROSS JOIN clock c;
 )sql";
 
-constexpr const char* all_versions[] = {version_1, version_2, version_3, version_4, version_5};
+// Version 6: one number is the version of the store (Transaction::note_change). It goes on from the
+// sum of counters that was the version before. An older library that has the file open still reads
+// that sum: `revision` makes it grow with every change.
+constexpr const char* version_6 = R"sql(
+ALTER TABLE store RENAME COLUMN revision TO change_version;
+UPDATE store SET change_version =
+    next_seq + next_instance + next_number + change_version + quarantined + expired;
+ALTER TABLE store ADD COLUMN revision INTEGER AS (change_version);
+)sql";
 
 } // namespace
 
 std::span<const char* const> migrations() {
-    return all_versions;
+    static const auto second = version_2 + pending_view("= 2", false);
+    static const auto third = version_3 + pending_view("= 2", true);
+    static const auto fifth = version_5 + pending_view("IN (2, 3)", true);
+    static const std::array all{
+        version_1, second.c_str(), third.c_str(), version_4, fifth.c_str(), version_6};
+    return all;
 }
 
 } // namespace durable::sqlite

@@ -38,7 +38,7 @@ Result<> start_instance(Transaction& tx,
     if (row.past) { // it has executions or events already, from turns without a name
         mirror_execution(tx.db, row);
     }
-    row.revision = ++tx.counters.revision;
+    row.revision = tx.note_change();
     add_message(tx, message, row, !waits);
     if (waits) {
         file(tx, row, false, false);

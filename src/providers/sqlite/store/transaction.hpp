@@ -35,23 +35,24 @@ struct Counters {
     std::uint64_t next_instance = 0;
     std::uint64_t next_number = 0;
     std::uint64_t next_lease = 0;
-    std::uint64_t revision = 0;
+    std::uint64_t change_version = 0; // see Transaction::note_change
     std::uint64_t executions = 0;
     std::uint64_t events = 0;
     std::uint64_t quarantined = 0;
     std::uint64_t expired = 0;
     bool operator==(const Counters&) const = default;
 
-    // Grows with every change that a reader could notice; leases and attempts do not count.
-    [[nodiscard]] std::uint64_t version() const noexcept {
-        return next_seq + next_instance + next_number + revision + quarantined + expired;
+    // False: a counter other than that of leases has changed, and note_change was forgotten.
+    [[nodiscard]] bool noted_since(Counters before) const noexcept {
+        before.next_lease = next_lease;
+        return *this == before || change_version > before.change_version;
     }
 };
 
 [[nodiscard]] Counters load_counters(Connection& db);
 void save_counters(Connection& db, const Counters& counters);
 
-// Counters::version() of what the connection sees.
+// Counters::change_version of what the connection sees.
 [[nodiscard]] std::optional<std::uint64_t> store_version(Connection& db);
 
 // On each clock a time before which nothing falls due; a lower bound.
@@ -100,7 +101,7 @@ struct News {
     std::vector<Changed> instances;
     std::optional<Duration> turn_due; // from now
     std::optional<Duration> work_due;
-    std::uint64_t version = 0; // Counters::version
+    std::uint64_t version = 0; // Counters::change_version
 };
 
 // Whether both requests may take the same work. Code is compared by value only where the pointers
@@ -172,6 +173,14 @@ struct Transaction {
     std::optional<std::pair<const FetchOrchestration*, bool>> older_turns{};
     std::optional<std::pair<const FetchWork*, bool>> older_work{};
 
+    // Every change that a reader could notice raises the version: the reader waits until that
+    // version is on the disk (P12). Leases and attempts do not count.
+    std::uint64_t note_change() { return ++counters.change_version; }
+    // The number of a new message or activity.
+    std::int64_t new_seq() {
+        note_change();
+        return static_cast<std::int64_t>(counters.next_seq++);
+    }
     void note_turn_due(Instant at) { note_wall(outlook.turns, news.turn_due, at); }
     void note_turn_due(SteadyInstant at) { note_steady(outlook.turns, news.turn_due, at); }
     void note_work_due(Instant at) { note_wall(outlook.work, news.work_due, at); }

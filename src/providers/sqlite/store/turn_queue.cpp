@@ -137,7 +137,7 @@ Inserted insert_message(Transaction& tx,
                         std::int64_t instance,
                         std::optional<MessageState> aside,
                         std::optional<std::int64_t> lease = {}) {
-    const auto seq = static_cast<std::int64_t>(tx.counters.next_seq++);
+    const auto seq = tx.new_seq();
     const auto visible_at = std::max(message.visible_at, tx.now.wall);
     const auto timer = message.kind == rules::item_kind<work::TimerFired>;
     auto state = visible_at == tx.now.wall ? MessageState::visible : MessageState::delayed;
@@ -194,8 +194,7 @@ void add_message(Transaction& tx, const rules::NewMessage& message) {
     if (const auto* backlog =
             changes_needs(message.kind) ? nullptr : tx.backlogs.find(message.instance)) {
         if (!backlog->aside && Arrivals::suits(message, tx.now.wall)) {
-            const auto seq = static_cast<std::int64_t>(tx.counters.next_seq++);
-            tx.arrivals.put_down(tx.db, seq, backlog->instance, message, tx.now.wall);
+            tx.arrivals.put_down(tx.db, tx.new_seq(), backlog->instance, message, tx.now.wall);
         } else {
             (void)insert_message(tx, message, backlog->instance, backlog->aside);
         }

@@ -284,7 +284,7 @@ void note_reason(Transaction& tx, InstanceRow& row, const std::optional<std::str
         return;
     }
     row.parked = Parked{.reason = *reason, .since = tx.now.wall};
-    row.revision = ++tx.counters.revision;
+    row.revision = tx.note_change();
     save_parked(tx.db, row);
     tx.news.instances.push_back({.id = row.instance_id, .ended = false, .state = {}});
 }

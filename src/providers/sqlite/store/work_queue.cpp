@@ -118,8 +118,7 @@ void add_work(Transaction& tx, const rules::NewWork& work, std::int64_t instance
     const WorkNeeds needs{.tag = work.tag,
                           .suspect = false,
                           .name = work.name.empty() ? std::nullopt : std::optional{work.name}};
-    FreshWork fresh{
-        .seq = static_cast<std::int64_t>(tx.counters.next_seq++), .work = work, .needs = needs};
+    FreshWork fresh{.seq = tx.new_seq(), .work = work, .needs = needs};
     // P5: items that this transaction has made ready are older.
     const auto taken =
         tx.takers != nullptr && tx.news.work.empty() && !work.session && tx.takers->take(tx, fresh);
