@@ -54,7 +54,7 @@ Statement prepare(sqlite3* db, const char* sql) {
     return Statement{made};
 }
 
-// The first column of the first row; 0: there is none.
+// The first column of the first row; 0 without rows.
 std::int64_t run(sqlite3* db, const Statement& statement) {
     std::int64_t found = 0;
     if (sqlite3_step(statement.get()) == SQLITE_ROW) {
@@ -132,7 +132,7 @@ double fdatasync_us(const std::string& file) {
             ::pwrite(descriptor, page.data(), page.size(), at) == static_cast<ssize_t>(page.size());
         const auto begin = Steady::now();
         if (number == pages - 1) {
-            good = good && ::fsync(descriptor) == 0; // its length is settled from now on
+            good = good && ::fsync(descriptor) == 0; // its length does not change from now on
         } else if (number >= pages) {
             good = good && ::fdatasync(descriptor) == 0;
             times.push_back(

@@ -1,5 +1,5 @@
-// One event of 300 bytes, written and read; nlohmann-json doing the same beside it. The payload is
-// itself JSON, so every quote in it is escaped: what real payloads look like. `Plain` has none.
+// Encodes and decodes one event of 300 bytes, with our codec and with nlohmann-json. The payload is
+// itself JSON, as real payloads are, so every quote in it is escaped. `Plain` has no escapes.
 
 #include <durable/codec.hpp>
 

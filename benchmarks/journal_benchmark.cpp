@@ -50,7 +50,7 @@ double fdatasync_us(Files& files, const std::string& directory) {
     return times[250];
 }
 
-// One buffer, one thread that writes and syncs it, everybody woken after each sync.
+// One buffer, one thread that writes and syncs it; each sync wakes all callers.
 class BareLog {
  public:
     explicit BareLog(std::unique_ptr<File> file) : file_{std::move(file)} {}

@@ -1,6 +1,6 @@
-// What a turn and an activity cost on the memory provider while the store is full of others that
-// must not matter: instances parked on a timer, messages that are not visible yet, work with a tag
-// nobody asks for, instances of an engine version that the caller cannot replay.
+// What a turn and an activity cost on the memory provider while the store is full of entries that
+// must not slow them down: instances parked on a timer, messages that are not visible yet, work
+// with a tag that no fetch asks for, instances of an engine version that the caller cannot replay.
 
 #include "base/blocks.hpp"
 
@@ -71,7 +71,7 @@ class Store {
         must(provider_->ack_orchestration_item(commit));
     }
 
-    // `count` of everything that is there but not due.
+    // `count` of each kind of work that is stored but not due.
     void fill(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
             park("parked-" + std::to_string(i));
@@ -105,7 +105,7 @@ class Store {
     std::shared_ptr<durable::Provider> provider_;
 };
 
-// One message in, one turn of an instance out, with an event and an activity; the activity is done.
+// Queues a message, fetches its turn, commits one event and one activity, and runs the activity.
 class Chain {
  public:
     explicit Chain(Store& store) : store_{store} { store_.park("hot"); }
@@ -135,7 +135,7 @@ class Chain {
 
 void run_chain(benchmark::State& state, Chain& chain, durable::FetchOrchestration request) {
     request.lock_timeout = 30s;
-    // As the runtime does: it holds the history already.
+    // Without the history: the runtime has it cached.
     request.cached = [&](std::string_view) {
         return durable::CachedHistory{.execution_id = 1, .last_event_id = chain.last_event()};
     };
@@ -170,7 +170,7 @@ std::size_t allocated_bytes() {
     return heap.uordblks + heap.hblkhd + durable::block_usage().chunks * chunk_size;
 }
 
-// Of one instance parked on a timer: two events, one delayed message, all indexes.
+// Bytes of one instance parked on a timer: two events, one delayed message, all indexes.
 void memory_of_a_parked_instance(benchmark::State& state) {
     constexpr std::size_t count = 100'000;
     for (auto _ : state) {

@@ -1,5 +1,5 @@
-// How long a store takes to open whose journal holds a million records and no checkpoint: what a
-// crash at the worst moment costs.
+// How long it takes to open a store with a million journal records and no checkpoint: the cost of a
+// crash at the worst moment.
 //
 //     recovery_benchmark [directory] [records]
 

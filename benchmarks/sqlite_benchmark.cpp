@@ -1,10 +1,11 @@
-// sqlite_benchmark FILE: what group commit gains, and what waits aside costs, on the disk of FILE.
+// sqlite_benchmark FILE: what group commit gains, and what waiting messages cost, on the disk of
+// FILE.
 //
-// Events raised per second, each caller for a running instance of its own, each on the disk before
-// its caller goes on: by 64 callers and by one, and, as everyone writes it, with a transaction for
-// each: by 64 threads and by one loop. All four take turns, so that what the machine gives and
-// takes meanwhile meets all of them. And the time of five calls (start, fetch, commit, fetch,
-// acknowledge) beside many delayed and parked messages.
+// Measures events raised per second. Each caller raises them for a running instance of its own, and
+// each event is on the disk before its caller goes on. Four ways: the library with 64 callers and
+// with one; the bare loop, a transaction per event, with 64 threads and with one. All four run in
+// turns, so that a slow phase of the machine hits all of them. Then measures five calls (start,
+// fetch, commit, fetch, acknowledge) beside many delayed and parked messages.
 
 #include "bare_loop.hpp"
 #include "base/files.hpp"
@@ -25,7 +26,7 @@ namespace durable {
 namespace {
 
 using namespace std::chrono_literals;
-using Steady = std::chrono::steady_clock; // what is measured here is the machine, not the program
+using Steady = std::chrono::steady_clock; // real time is measured, not that of a Clock
 
 template <class T>
 T must(Result<T> result) {
@@ -47,10 +48,10 @@ double seconds_since(Steady::time_point begin) {
     return std::chrono::duration<double>(Steady::now() - begin).count();
 }
 
-constexpr int turns = 3; // of each
+constexpr int turns = 3; // of each way
 constexpr auto turn_time = 3s;
 
-// Calls per second of so many callers, in one turn.
+// Calls per second of `callers` callers, in one turn.
 double commits(Provider& store, std::size_t callers) {
     std::atomic<std::uint64_t> made = 0;
     const auto begin = Steady::now();
@@ -69,7 +70,7 @@ double commits(Provider& store, std::size_t callers) {
     return static_cast<double>(made) / seconds_since(begin);
 }
 
-// An instance that has begun, with what its first turn gives to workers.
+// Starts an instance and commits its first turn.
 void begin_instance(Provider& store, const std::string& id, std::vector<WorkItem> work) {
     must(store.enqueue_for_orchestrator(
         work::StartOrchestration{
@@ -87,7 +88,7 @@ void begin_instance(Provider& store, const std::string& id, std::vector<WorkItem
     must(store.ack_orchestration_item(first));
 }
 
-// Microseconds of one round.
+// Microseconds of one round of five calls.
 double round_trip(Provider& store, int rounds) {
     const auto begin = Steady::now();
     for (int round = 0; round < rounds; ++round) {

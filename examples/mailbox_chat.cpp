@@ -20,7 +20,8 @@ durable::Task<std::string> converse(durable::Context ctx, int turn) {
     }
     const auto answer = co_await ctx.call(think, message);
     ctx.set_status(answer);
-    co_return co_await ctx.continue_as_new(chat, turn + 1); // unread messages move on
+    co_return co_await ctx.continue_as_new(chat, turn + 1); // unread messages go to the next
+                                                            // execution
 }
 
 int main() {

@@ -9,9 +9,9 @@
 // Members may be what nlohmann-json knows and what standard_payloads.hpp adds: std::optional,
 // std::variant, durations and moments. For a format of your own, specialise durable::Codec.
 //
-// JSON has no NaN and no infinity: a value that holds one is refused, wherever in it the number is.
-// So is a nlohmann::json that is binary or discarded, text that is not UTF-8, and a value, or a
-// text to read, that is nested deeper than max_payload_depth. Types that do not own their data
+// JSON has no NaN and no infinity: a value that contains one, at any depth, is refused. So is a
+// nlohmann::json that is binary or discarded, text that is not UTF-8, and a value, or a text to
+// read, that is nested deeper than max_payload_depth. Types that do not own their data
 // (std::string_view, std::span, pointers) are no payloads: see OwnsItsData.
 
 #pragma once
@@ -42,8 +42,8 @@ namespace durable {
 
 using Unit = std::monostate; // stands for "no value"
 
-// Containers inside each other, as JSON: deeper ones would end the process, because writing and
-// comparing them needs the stack.
+// The deepest nesting of JSON containers: writing and comparing deeper ones would overflow the
+// stack.
 inline constexpr std::size_t max_payload_depth = 512;
 
 // JSON text that is passed on as it is, unchecked.
@@ -296,7 +296,7 @@ concept PayloadOrVoid = std::is_void_v<T> || Payload<T>;
 
 namespace detail {
 
-// The same as an error message, for templates that get a type from the user:
+// The same check with an error message, for templates that get a type from the user:
 // Event<std::string_view>.
 template <class T>
 consteval bool check_payload() {

@@ -16,13 +16,14 @@
 
 namespace durable {
 
-// A code exists where a caller would react differently; the message says the rest.
+// Two errors have different codes where a caller would react differently; the message says the
+// rest.
 enum class ErrorCode : std::uint8_t {
     unavailable,          // transient: repeating the very same call may succeed
     lock_lost,            // the lease is unknown, expired or taken over: drop the work
     not_found,            // no such instance, execution or message
     already_exists,       // an instance with this id is already there
-    invalid_argument,     // the caller's mistake
+    invalid_argument,     // the caller's mistake: repeating the call is useless
     corrupt,              // stored bytes do not decode: stop, do not guess
     still_running,        // refused because the instance runs: cancel it first, or use force
     not_a_root,           // refused because the instance is a child: act on its root

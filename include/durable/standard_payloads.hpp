@@ -1,5 +1,5 @@
 // Types of the standard library that nlohmann-json does not know, as parts of payloads. Included by
-// payload.hpp; docs/authoring.md has the same for people.
+// payload.hpp; docs/authoring.md explains them.
 //
 //     std::optional<T>        null, or what T is: a field may become optional
 //     std::variant<A, B>      {"index":1,"value":...}: new alternatives go to the end
@@ -11,9 +11,10 @@
 // unit: a field may become a duration.
 //
 // A conversion of the user's own is preferred: an adl_serializer<std::optional<T>>, or a to_json
-// beside T. Every file that converts the type must see it, as everywhere with nlohmann-json. One
-// that is chosen by std::enable_if needs durable::standard_json<T> = false, or is ambiguous. So is
-// `std::optional<int> x = json;` of a constant json: write json.get<std::optional<int>>().
+// beside T. Every file that converts the type must see it, as everywhere with nlohmann-json. A
+// conversion that is chosen by std::enable_if needs durable::standard_json<T> = false, or is
+// ambiguous. `std::optional<int> x = json;` with a const json is ambiguous too: write
+// json.get<std::optional<int>>().
 
 #pragma once
 
@@ -41,8 +42,8 @@ inline constexpr bool standard_json = true;
 
 namespace detail {
 
-// Whether nlohmann-json has functions for it. They may look at what it holds only when they are
-// compiled: types may hold themselves.
+// Whether nlohmann-json converts the type. The members of T are not examined here: types may
+// contain themselves.
 template <class T>
 concept JsonKnown = std::movable<T> && requires(nlohmann::json& json, const T& value) {
     json.template get<T>();
@@ -60,7 +61,7 @@ inline constexpr bool is_json_convertible<std::variant<Ts...>> =
 template <class T>
 concept JsonConvertible = is_json_convertible<T>;
 
-// Says once, of a type and not of every use, that it cannot be a part of a payload.
+// Reports once per type, not at every use, that it cannot be a part of a payload.
 template <class T>
 struct PartCheck {
     static_assert(JsonConvertible<T>,
@@ -208,7 +209,7 @@ struct StandardJson<std::chrono::duration<Rep, Period>> {
     }
 };
 
-// Moments of the wall clock alone: those of other clocks mean nothing to another process.
+// Only points in time of the wall clock: those of other clocks mean nothing to another process.
 template <std::integral Rep, class Period>
     requires(is_decimal(unit_of<Period>))
 struct StandardJson<std::chrono::sys_time<std::chrono::duration<Rep, Period>>> {
@@ -224,8 +225,8 @@ struct StandardJson<std::chrono::sys_time<std::chrono::duration<Rep, Period>>> {
     }
 };
 
-// What nlohmann-json does by itself, in a later version or with a to_json that a user wrote beside
-// a type, stays as it is.
+// Conversions that nlohmann-json itself has, in a later version or by a user's to_json beside the
+// type, stay in use.
 template <class T>
 concept NeedsStandardJson = standard_json<T> && requires {
     sizeof(StandardJson<T>);
@@ -235,8 +236,8 @@ concept NeedsStandardJson = standard_json<T> && requires {
 
 } // namespace durable
 
-// Less special than any specialisation for std::optional<T>, std::variant<...> and the like, so
-// that one of a user's is no second definition but is taken instead.
+// Less specialised than any specialisation for std::optional<T>, std::variant<...> and the like: a
+// user's specialisation is preferred and is no second definition.
 template <class T>
     requires durable::detail::NeedsStandardJson<T>
 struct nlohmann::adl_serializer<T, void> {

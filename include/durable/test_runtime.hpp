@@ -65,7 +65,7 @@ class TestRuntime final {
     bool run_turn();
     bool run_activity();
 
-    // Everything that can happen without time passing, but for activities that sleep themselves.
+    // Runs all turns and activities that can run now. Time passes only if an activity sleeps.
     // False: it does not come to rest, see Options::max_steps.
     bool run_until_idle();
 

@@ -52,7 +52,8 @@ class Reserve {
     }
 
     void give_back(Chunk* chunk) noexcept DURABLE_EXCLUDES(mutex_) {
-        (void)::madvise(chunk, chunk_size, MADV_DONTNEED); // refused: it stays, and is used again
+        (void)::madvise(chunk, chunk_size, MADV_DONTNEED); // on failure the memory stays mapped,
+                                                           // and is reused
         const MutexLock lock{mutex_};
         free_.push_back(chunk); // cannot throw: map() reserved the room
     }

@@ -8,8 +8,8 @@
 
 namespace durable::cli {
 
-// While it lives, the first such signal is only noted; the next one ends the program at once. One
-// at a time.
+// While the object lives, the first such signal is only noted; the next one ends the program at
+// once. At most one object exists at a time.
 class Interruption {
  public:
     Interruption();

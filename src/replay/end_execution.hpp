@@ -30,7 +30,7 @@ namespace durable::replay {
 // "sub::" are relative to the parent.
 [[nodiscard]] std::string child_instance(std::string_view parent, std::string_view recorded);
 
-// SubOrchestrationScheduled::when_dropped of a child that outlives its parent's interest.
+// SubOrchestrationScheduled::when_dropped of a child that runs on when its parent drops it.
 inline constexpr std::string_view abandon_child = "abandon";
 // OrchestrationFailed::ended_by of an execution that ended without its code.
 inline constexpr std::string_view by_runtime = "runtime";

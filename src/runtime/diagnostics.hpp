@@ -1,5 +1,6 @@
 // The last error of an instance or activity, so that a failure after many attempts can say why.
-// Dispatchers write and read it, from any thread. Bounded: a forgotten one is missing in a message.
+// Dispatchers write and read it, from any thread. Bounded: the oldest errors are forgotten, and a
+// message about them then names no cause.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// Questions about a fetched item, which decide what the OrchestrationDispatcher does with it.
+// Questions about a fetched item. The OrchestrationDispatcher asks them, on its own thread, to
+// decide what it does with the item. Pure functions.
 
 #pragma once
 

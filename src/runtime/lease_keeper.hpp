@@ -63,7 +63,7 @@ class LeaseKeeper {
         // From now on the lease is renewed. When it turns out to be lost, `on_lost` is stopped. A
         // storage error is no loss: the renewal is tried again soon (T-24).
         void hold(std::string token, std::stop_source on_lost, const LeaseSubject& subject = {});
-        // Renewals are over when this returns.
+        // When this returns, no renewal of the lease is under way, and none will begin.
         void release();
         [[nodiscard]] bool lost() const;
 

@@ -1,4 +1,5 @@
-// Waiting on a Clock, ended early by a stop request.
+// Waiting on a Clock, ended early by a stop request. Dispatchers call it on their own threads
+// between two attempts of a store call.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // Renewals: keeps the leases and sessions of this node alive.
 //
-// Called by one thread that does nothing else: a store that is slow to answer other calls must not
-// let leases run out. TestRuntime, which has one thread, calls it by hand.
+// One thread of the ThreadRunner calls step() and does nothing else: leases must not run out while
+// the store is slow to answer other calls. TestRuntime, which has one thread, calls it by hand.
 
 #pragma once
 
@@ -20,9 +20,9 @@ class Renewals {
     // Renews what is due; answers when to be called again.
     SteadyInstant step();
 
-    // For `ahead` of time that is skipped instead of waited for: keeps what is held over all of it.
-    // Answers how far to skip before the next call, at least `stride`: a session lapses when it is
-    // idle, so it must be looked at now and then.
+    // For a clock that is about to skip `ahead`: renews what is held so that it stays held over all
+    // of it. Answers how far to skip before the next call, at least `stride`: a session lapses when
+    // it is idle, so it must be looked at now and then.
     SteadyInstant keep_over(Duration ahead, Duration stride);
 
  private:

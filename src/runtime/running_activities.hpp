@@ -64,7 +64,8 @@ class RunningActivities {
     // Whether an attempt of this call has its thread and is no zombie.
     [[nodiscard]] bool runs(const ActivityId& call) const;
 
-    // Activities of the instance with this incarnation; those of another one with that id run on.
+    // Asks the activities of this incarnation to stop; those of another incarnation of the id run
+    // on.
     void cancel(std::span<const ActivityId> ids, std::uint64_t incarnation);
     void stop_all(); // for shutdown
 

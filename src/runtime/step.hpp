@@ -1,4 +1,5 @@
-// What one step() of a dispatcher did, and how fetches back off from a store that is in trouble.
+// What one step() of a dispatcher did, and how fetches back off from a store that fails. The
+// ThreadRunner and the TestRuntime read the results.
 
 #pragma once
 
@@ -32,7 +33,7 @@ struct StepResult {
     std::optional<Ran> short_activity{};
 };
 
-// One per dispatcher.
+// One per dispatcher, used on its thread only.
 class FetchBackoff {
  public:
     // Backs off longer and longer from a store that is disturbed or has failed for good. Any other

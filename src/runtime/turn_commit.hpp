@@ -1,5 +1,6 @@
-// Commits a turn, or gives it back. A refused commit never fails the instance (T-21, T-28): P2, the
-// store has applied nothing, and the turn runs again.
+// Commits a turn, or gives it back. The OrchestrationDispatcher calls both on its thread. A refused
+// commit never fails the instance (T-21, T-28): the store has applied nothing (P2), and the turn
+// runs again.
 
 #pragma once
 

@@ -1,5 +1,5 @@
 // Reports a committed turn: the orchestration's own log lines, and metrics that count every
-// execution once (T-32).
+// execution once (T-32). The OrchestrationDispatcher calls it on its thread, after the commit.
 
 #pragma once
 

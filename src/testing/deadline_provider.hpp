@@ -41,7 +41,7 @@ class DeadlineProvider final : public ForwardingProvider {
         std::string instance;
         std::string activity;
     };
-    // All since the last call.
+    // All interrupted activities since the last call.
     [[nodiscard]] std::vector<Interrupted> take_interrupted();
 
     [[nodiscard]] Result<std::optional<WorkLease>>

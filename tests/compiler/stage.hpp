@@ -65,7 +65,7 @@ inline std::deque<detail::Source*>& paused() {
     return sources;
 }
 
-// Suspends whoever awaits it, then gives the value.
+// Suspends the awaiting coroutine, then gives the value.
 template <class T>
 class Pause : public detail::DurableAwaitableBase, public detail::Source {
  public:

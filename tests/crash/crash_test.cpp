@@ -95,8 +95,9 @@ TEST_F(CrashTest, APowerLossAfterTheRecoveryFromAProcessCrash) {
     std::cout << "crash points: " << calls_ << " (process, then power)\n";
 }
 
-// A failed sync may lose data that the system goes on showing. Whoever opens the store next reads
-// it, and builds upon it: so it has to be on the disk, whatever the system believes.
+// A failed sync may lose data that the system's cache still shows. The next process that opens the
+// store reads it and appends to it: so it has to write the data to the disk again, though the cache
+// counts it as clean.
 TEST_F(CrashTest, APowerLossAfterTheRecoveryFromAFailedSync) {
     for (const auto call : syncs_of_records()) {
         SCOPED_TRACE("call " + std::to_string(call) + " fails");

@@ -28,7 +28,7 @@ TEST_F(FullDiskTest, AFullDiskInsideASegmentIsRetryableAndWorkResumes) {
         played = play(steps_, *store, step);
         ASSERT_LT(played.acknowledged, steps_.size());
         ASSERT_EQ(played.error.code, ErrorCode::unavailable) << played.error.text();
-        // From now on nothing happens at all, and nobody sees what is not durable.
+        // From now on nothing happens at all, and no caller sees what is not durable.
         const auto state = store->state();
         const auto again = steps_[played.acknowledged].run(*store);
         ASSERT_TRUE(!again && again.error().code == ErrorCode::unavailable);
@@ -45,7 +45,7 @@ TEST_F(FullDiskTest, AFullDiskInsideASegmentIsRetryableAndWorkResumes) {
     EXPECT_GT(held, 0U);
 }
 
-// What was held is not there after a crash, and nobody was told that it is.
+// Held records are gone after a crash, and no caller was told that they were stored.
 TEST_F(FullDiskTest, ACrashOfAFullDiskLosesOnlyWhatWasRefused) {
     for (std::size_t step = 0; step < steps_.size() && !HasFatalFailure(); ++step) {
         SCOPED_TRACE("the disk is full before step " + std::to_string(step));

@@ -99,7 +99,7 @@ void Day::close() {
     static constexpr Survival survivals[] = {
         Survival::nothing, Survival::everything, Survival::some, Survival::some};
     disk_.restart(survivals[roll(std::size(survivals))]);
-    clock_->advance(std::chrono::seconds{roll(120)}); // until somebody starts it again
+    clock_->advance(std::chrono::seconds{roll(120)}); // until the operator starts it again
 }
 
 // An activity repeats for ever to store its result: room must come while it does.
@@ -173,7 +173,7 @@ void Day::place_order() {
     const auto id = "order-" + std::to_string(orders_.size() + 1);
     auto& sent = orders_[id];
     if (!client.start(process_order, id, {.id = id, .existing = Existing::attach})) {
-        ++counts_.refused; // and nobody knows whether it was stored
+        ++counts_.refused; // and whether it was stored is unknown
         return;
     }
     sent.acknowledged = true;

@@ -76,7 +76,7 @@ class Day {
     SeededRandom random_;
     SimFiles disk_;
     const std::shared_ptr<ManualClock> clock_;
-    Instant room_at_; // when somebody will have made room on a full disk
+    Instant room_at_; // when the operator will have made room on a full disk
     std::shared_ptr<void> jumps_;
     std::shared_ptr<fs::FsProvider> store_;
     std::unique_ptr<TestRuntime> runtime_;

@@ -1,5 +1,5 @@
-// Instances that cannot begin: a version that nobody has, an id that is taken. What is recorded and
-// logged tells what was asked for.
+// Instances that cannot begin: a version that no node has, an id that is taken. History and log
+// name the requested version or id.
 
 #include "e2e/e2e.hpp"
 
@@ -33,7 +33,7 @@ Task<Text> pause(Context ctx, Text input) {
     co_return input;
 }
 
-// ---- Versions that nobody has
+// ---- Versions that no node has
 
 TEST_P(Beginnings, ASuccessorIsRecordedWithTheVersionItWasToHave) {
     registry.add(root, [](Context ctx, Text) -> Task<Text> {

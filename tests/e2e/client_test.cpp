@@ -290,7 +290,7 @@ TEST_P(Clients, AWaitIsWokenByTheEnd) {
     std::jthread waiter{[&] { waited = client.wait("a", 24h); }};
     raise("a", go, "woken");
     settle();
-    waiter.join(); // hangs when nobody wakes it: the clock stands still
+    waiter.join(); // hangs without a wake-up: the clock stands still
 
     EXPECT_EQ(waited.value().output, "woken");
 }

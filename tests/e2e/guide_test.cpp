@@ -128,7 +128,7 @@ TEST_P(Guide, UndoAndRetry) {
     registry.add(refund, [&](const durable::Undo<std::string, std::string>& charged) {
         if (charged.result) {
             gateway.refund(*charged.result);
-        } else { // it failed, or nobody knows: the gateway does, by the key of the call
+        } else { // failed, or unknown: the gateway knows, by the key of the call
             gateway.refund_by_key(charged.idempotency_key);
         }
     });

@@ -242,7 +242,7 @@ TEST_F(HistoryWithKv, IsWrittenByHand) {
     EXPECT_EQ(parse_history(print_history(history.events()).value()).value(), history.events());
 }
 
-// Pruned: nobody knows what the first executions left.
+// Pruned: the values that the first executions left are unknown.
 TEST_F(HistoryWithKv, IsSavedAsItIsWhenEarlierExecutionsAreGone) {
     ASSERT_EQ(test->finish(*run).value(), "2");
     ASSERT_TRUE(test->client().management()->prune("c", {.keep_last = 1}));

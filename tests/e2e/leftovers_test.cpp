@@ -32,7 +32,7 @@ Task<Text> call_other_work(Context ctx, Text input) {
 
 TEST_P(Leftovers, ADelayedStartIsWaitedFor) {
     registry.add(root, echo);
-    ASSERT_TRUE(client.start(root, "later", {.id = "a", .delay = 1h})); // nobody watches
+    ASSERT_TRUE(client.start(root, "later", {.id = "a", .delay = 1h})); // no parent waits for it
 
     EXPECT_EQ(runtime().next_event(), clock->now() + 1h);
     EXPECT_EQ(output("a"), "later");

@@ -252,7 +252,7 @@ TEST_P(Reborn, ItsActivitiesAreNotTakenForCancelledOnesOfTheFormerLife) {
 
     EXPECT_EQ(output("order"), "works");
     EXPECT_EQ(stopped, std::vector{false});
-    EXPECT_EQ(clock->now(), begun); // and nobody waited for a lease to run out
+    EXPECT_EQ(clock->now(), begun); // and no wait for a lease to run out
 }
 
 // ---- Cancelled by a client

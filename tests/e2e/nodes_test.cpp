@@ -205,7 +205,7 @@ TEST_P(Nodes, ListActivitiesThatNoneCanRun) {
     start(left, 1, {.id = "a"});
     settle();
     clock->advance(9s);
-    EXPECT_TRUE(management().parked().value().empty()); // somebody may just be busy
+    EXPECT_TRUE(management().parked().value().empty()); // a node with the code may just be busy
     clock->advance(1s);
 
     const auto waiting = management().parked().value();

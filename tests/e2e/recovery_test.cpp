@@ -55,7 +55,7 @@ TEST_P(Recovery, EveryKindOfWaitGoesOnAfterARestart) {
         }
         co_return co_await ctx.call(work, kind);
     });
-    options.activity_threads = 0; // before the restart nobody works
+    options.activity_threads = 0; // before the restart no worker runs
     for (const auto* kind : {"event", "queue", "child", "timer", "activity"}) {
         start(root, kind, {.id = kind});
     }

@@ -1,4 +1,4 @@
-// What a shutdown leaves to others: turns that block, sessions, results that come late.
+// What a shutdown leaves to other runtimes: turns that block, sessions, late results.
 
 #include "e2e/e2e.hpp"
 #include "runtime/node.hpp"
@@ -103,7 +103,7 @@ TEST_P(Shutdown, ATurnThatBlocksIsNoActivityAndIsNamed) {
 
 constexpr Activity<Text(Text)> quick{"Quick"};
 
-// R10: it ran on an engine thread, which is on the books as lost until the activity comes back.
+// R10: it ran on an engine thread, which counts as lost until the activity returns.
 TEST_P(Shutdown, WaitsForWorkAfterAShortActivityWasGivenUpAndCameBack) {
     std::atomic<bool> begun = false;
     std::atomic<bool> release = false;
@@ -180,7 +180,7 @@ TEST_P(Shutdown, AResultThatComesAfterTheRequestToStopIsStored) {
     EXPECT_EQ(client.status("a").value().output, "x just in time");
 }
 
-// Perhaps another worker has given it back for the same shutdown a moment ago.
+// Another worker may have given the work back for the same shutdown a moment ago.
 TEST_P(Shutdown, WhatAFetchBringsAfterTheRequestToStopIsNotBegun) {
     bool begun = false;
     registry.add(work, [&](const Text& input) {

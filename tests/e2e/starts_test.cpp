@@ -155,7 +155,7 @@ TEST_P(StartsAtOnce, OneOfThemMakesTheInstanceAndAllKnowIt) {
         ++succeeded;
         EXPECT_EQ(answers[i]->wait(60s).value(), result);
         if (GetParam() == Existing::refuse) {
-            EXPECT_EQ(result, std::to_string(i)); // its own input, nobody else's
+            EXPECT_EQ(result, std::to_string(i)); // its own input, not that of another start
         }
     }
     EXPECT_EQ(succeeded, GetParam() == Existing::refuse ? 1 : clients);

@@ -406,7 +406,7 @@ TEST_P(Steps, TimersSurviveACrashBeforeAndAfterTheyFire) {
     clock->advance(30min);
     runtime().advance(30min);
     crash();
-    clock->advance(5h); // fires while nobody is there
+    clock->advance(5h); // fires while no runtime is there
 
     EXPECT_EQ(output("a"), "three hours");
     EXPECT_EQ(clock->now() - begun, 7h); // the third hour begins when the second is noticed
@@ -487,7 +487,7 @@ TEST_P(Steps, ALongActivityKeepsItsLease) {
     start(root, "patient", {.id = "a"});
 
     EXPECT_EQ(output("a"), "patient");
-    EXPECT_EQ(store->work_renewals.load(), 1); // for as long as it sleeps: nobody waits meanwhile
+    EXPECT_EQ(store->work_renewals.load(), 1); // for as long as it sleeps: the clock jumps
 }
 
 } // namespace

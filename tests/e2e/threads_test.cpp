@@ -359,7 +359,7 @@ TEST_P(Threads, T26_AShutdownInterruptsActivitiesAndGivesThemBackUncounted) {
     EXPECT_EQ(again.value().attempt_count, 1u);
 }
 
-// No thread is left that would take work, so whatever comes now is somebody else's.
+// No thread is left that would take work: new work is for other runtimes.
 TEST_P(Threads, T26_NothingIsFetchedAfterAShutdown) {
     registry.add(work, [](const Text& input) { return input; });
     registry.add(root, call_work);

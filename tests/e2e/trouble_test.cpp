@@ -1,5 +1,5 @@
 // Poison, missing handlers, refused commits, histories that do not fit: nothing is lost, nothing
-// loops for ever, and somebody is told.
+// loops for ever, and the client or the log says what happened.
 
 #include "e2e/e2e.hpp"
 
@@ -331,7 +331,7 @@ TEST_P(Trouble, ALostLeaseDiscardsTheTurnAndNothingHappensTwice) {
     store->fail_next_turn_ack({.code = ErrorCode::lock_lost});
     start(root, "x", {.id = "a"});
     settle();
-    clock->advance(5s); // the lease that nobody gave back
+    clock->advance(5s); // the lease that was never given back
 
     EXPECT_EQ(output("a"), "x");
     EXPECT_EQ(runs, 1);

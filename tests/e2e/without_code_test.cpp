@@ -1,5 +1,6 @@
-// Instances that end without their code: cancelled while nobody has it, given up, or different from
-// their history. The end is the one that was asked for, and what it could not do is said.
+// Instances that end without their code: cancelled while no node has the code, given up, or
+// different from their history. The recorded end is the requested one, and the log says which
+// compensations did not run.
 
 #include "e2e/e2e.hpp"
 
@@ -65,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(,
                          ::testing::Values(Frames::kept, Frames::evicted),
                          frames_name);
 
-// ---- Nobody has the code
+// ---- No node has the code
 
 TEST_P(WithoutCode, AnInstanceThatNobodyHasRegisteredEndsAsItWasToldTo) {
     charge_then_deploy(activities());

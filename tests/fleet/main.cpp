@@ -76,7 +76,7 @@ T must(Result<T> result, const std::string& what) {
 int work(const std::string& file) {
     const auto store = must(sqlite::open(file), "open");
     RuntimeOptions options;
-    options.orchestrator_lock_timeout = 1s; // whoever was killed holds nothing for long
+    options.orchestrator_lock_timeout = 1s; // a killed process holds no lease for long
     options.worker_lock_timeout = 1s;
     options.max_attempts = 1'000'000; // a kill counts an attempt, and here nothing else happens
     const auto runtime = Runtime::start(store, make_registry(), options);

@@ -101,7 +101,7 @@ void Judge::take_ready() {
         }
         order.recorded = order.recorded_now;
     }
-    // A deletion that nobody was told of happened, or did not: now it is known.
+    // An unacknowledged deletion happened, or did not: now it is known.
     std::erase_if(orders_, [this](const auto& each) {
         const auto& [id, order] = each;
         const bool gone = order.deleting && !order.found;

@@ -3,7 +3,7 @@
 //   - What was acknowledged, or once seen in the store, is there in every later life, until its
 //     deletion is asked for; what was deleted with acknowledgement never comes back.
 //   - A step may run again as long as its end is not stored. Once it is, it never runs again.
-//   - In one life no step runs twice: nobody's lease runs out that fast.
+//   - In one life no step runs twice: no lease runs out that fast.
 //   - A step runs only when the store already has the decision to run it, so the next life finds
 //   it.
 //   - An order ends once, with the right result.

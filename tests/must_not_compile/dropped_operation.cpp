@@ -1,6 +1,5 @@
-// A dropped operation is a cancelled one: nobody means that by accident.
-// expect(Clang): dropping an operation cancels it: await it or keep it
-// expect(GNU): ignoring return value
+// Dropping an operation cancels it: by accident, so it must not compile. expect(Clang): dropping an
+// operation cancels it: await it or keep it expect(GNU): ignoring return value
 
 #include "contracts.hpp"
 

@@ -1,4 +1,4 @@
-// A provider call whose error nobody looks at. g++ 12 ignores [[nodiscard]] on virtual functions.
+// A provider call whose error is not checked. g++ 12 ignores [[nodiscard]] on virtual functions.
 // expect(Clang): ignoring return value of function declared with 'nodiscard' attribute
 
 #include <durable/provider.hpp>

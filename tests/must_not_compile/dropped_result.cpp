@@ -1,6 +1,4 @@
-// An error that nobody looks at is the beginning of lost data.
-// expect: ignoring return value
-// expect: nodiscard
+// An unchecked error is the beginning of lost data. expect: ignoring return value expect: nodiscard
 
 #include <durable/provider.hpp>
 

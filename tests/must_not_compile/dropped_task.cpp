@@ -1,5 +1,4 @@
-// A task is lazy: one that nobody awaits never runs.
-// expect: a Task does nothing until it is awaited
+// A task is lazy: without an await it never runs. expect: a Task does nothing until it is awaited
 
 #include "contracts.hpp"
 

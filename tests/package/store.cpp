@@ -1,4 +1,4 @@
-// A program that takes a store and nothing else: what somebody who writes a provider begins with.
+// A program that takes a store and nothing else: what the author of a provider begins with.
 
 #include <durable/memory.hpp>
 #include <durable/version.hpp>

@@ -1,4 +1,4 @@
-// Trace: a recorded trace, read.
+// Trace: reads a recorded trace of file operations.
 
 #pragma once
 

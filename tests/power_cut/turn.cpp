@@ -131,7 +131,7 @@ class Deciding {
     std::size_t scheduled_ = 0;
 };
 
-// What comes after the end is not for anybody.
+// Messages that arrive after the end of their instance are dropped.
 Turn drop(const OrchestrationItem& item) {
     Turn turn{.commit = {.lock_token = item.lock_token, .execution_id = item.execution_id},
               .note = "drop"};

@@ -251,8 +251,8 @@ class Caller {
     std::size_t calls_ = 0;
 };
 
-// Somebody with a shell: holds a snapshot while calls are made, so that the log cannot begin anew,
-// and then moves the log into the file in one of SQLite's ways.
+// A user with the sqlite3 shell: holds a snapshot while calls are made, so that the log cannot
+// begin anew, and then runs one of SQLite's kinds of checkpoint.
 class Visitor {
  public:
     explicit Visitor(const StorePlace& place) {

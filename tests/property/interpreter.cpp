@@ -39,7 +39,7 @@ struct Scope {
     Seen* seen;
     std::string_view question; // see question_of(); lives in the frame of the root
 
-    // What a child is asked: nobody else asks the same.
+    // What a child is asked: no other caller asks the same.
     [[nodiscard]] std::string question_for_child() const {
         const auto depth = std::min(question.find_first_not_of('>'), question.size());
         return std::string(depth + 1, '>') + seen->text() + "|";
@@ -77,7 +77,7 @@ Operation<std::string> begin(Scope in, const Node& node) {
         ChildOptions options;
         options.when_dropped = node.b % 3 == 0 ? ChildPolicy::abandon : ChildPolicy::cancel;
         auto id = "fixed-" + in.seen->text();
-        if (node.b == 4 || node.b == 5) { // somebody may have it, this instance for example
+        if (node.b == 4 || node.b == 5) { // another instance may have the id, or this one
             id = node.a < shared_ids ? numbered("p", node.a) : in.ctx.instance();
         }
         if (node.b % 4 == 0 || node.b == 5) {

@@ -358,7 +358,7 @@ void Town::look_for_the_innocent(const std::string& id, const HistoryEvent& even
     }
 }
 
-// At rest: whoever waits for a child waits for one that runs and is its own.
+// At rest: a parent that waits for a child waits for one that runs and is its own.
 void Town::look_for_waits_without_end(const std::string& id) {
     const auto history = store_->read(id).value();
     std::map<std::uint64_t, std::string> open;

@@ -1,5 +1,6 @@
-// Whatever happens to the ids of a town: what was meant for one instance reaches no other, nobody
-// waits for what cannot come, and nobody fails because of code that is elsewhere or of a neighbour.
+// Whatever happens to the ids of a town: a message for one instance reaches no other, no instance
+// waits for what cannot come, and none fails because its code is on another node or because of a
+// neighbour.
 
 #include "property/cases.hpp"
 #include "property/town.hpp"

@@ -237,7 +237,7 @@ void World::happen() {
 }
 
 // Messages that have the id of the instance and are meant for another: for one that had it before,
-// or for the child that somebody wanted to start under it.
+// or for a child that a parent wanted to start under it.
 void World::misdirect() {
     const auto execution = run_.executions.size();
     const auto& history = run_.executions.back().history;
@@ -292,7 +292,7 @@ void World::set_the_clock() {
     ahead_ms_ = static_cast<std::int64_t>(dice_.below(2 * day_ms)) - day_ms;
 }
 
-// Nothing to do now: time passes, or somebody raises what the instance may be waiting for.
+// Nothing to do now: time passes, or a client raises an event that the instance may be waiting for.
 void World::wait_for_something() {
     const auto when = [this](const Pending& each) { return due(each); };
     const auto next = std::ranges::min_element(pending_, {}, when);

@@ -22,8 +22,8 @@
 
 namespace durable::property {
 
-// Marks of messages: the reason of a cancellation that concerns the instance begins with this, and
-// this answer belongs to somebody else.
+// Marks of messages. `meant` begins the reason of a cancellation that concerns the instance;
+// `stray` is an answer for another instance.
 inline constexpr std::string_view meant = "enough";
 inline constexpr std::string_view stray = "of another life";
 inline constexpr std::uint64_t this_life = 2; // the incarnation of the instance

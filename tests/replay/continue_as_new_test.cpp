@@ -240,7 +240,7 @@ TEST(ContinueAsNew, MessagesThatComeAfterItInTheBatchAreTheNextExecutions) {
     EXPECT_EQ(turn.result().counters.carried, 3u);
 }
 
-// Somebody sent them while the last turn ran: they stand before the successor in the queue.
+// Clients sent them while the last turn ran: they stand before the successor in the queue.
 TEST(ContinueAsNew, WhatIsCarriedComesBeforeMessagesThatOvertookTheSuccessor) {
     const auto turn = given(started(), activity("A"), raised("E", "e1"))
                           .when(continue_when_told, completion(2, ""));

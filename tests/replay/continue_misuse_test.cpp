@@ -1,5 +1,5 @@
-// continue_as_new ends the execution where it is awaited. Whoever asks and then does something else
-// is told: nothing is continued, or lost, in silence.
+// continue_as_new ends the execution where it is awaited. Code that requests it and then does
+// something else fails with a message: nothing is continued, or lost, in silence.
 
 #include "replay/fixture.hpp"
 

@@ -1,5 +1,4 @@
-// Depth: what is nested deeper than the stack can bear fails with a sentence, or is simply right;
-// it never ends the process.
+// Depth: deep nesting works, or fails with a sentence; it never overflows the stack.
 
 #include "replay/fixture.hpp"
 
@@ -147,8 +146,8 @@ TEST(Depth, TasksThatWerePutIntoEachOtherCannotAllBeAwaited) {
     }).fails(too_deep);
 }
 
-// Each is started by the same coroutine and waits for the one before: no start is deep, the chain
-// is.
+// One coroutine starts all tasks, and each task waits for the one before: no start is deep, the
+// chain is.
 TEST(Depth, TasksThatWaitForEachOtherInAChainAreDestroyedWithoutTheStack) {
     fresh([](Context ctx, std::string) -> Task<std::string> {
         auto task = zero(ctx);

@@ -26,7 +26,7 @@ TEST(Events, ArePairedWithWaitsInOrder) {
         .completes("one,two");
 }
 
-// The reference loses an event that nobody waits for. Here it is kept until somebody does.
+// The reference loses an event that no wait expects. Here it is kept until a wait takes it.
 TEST(Events, ThatComeEarlyAreKept) {
     given(started(), activity("A"))
         .when(

@@ -127,7 +127,7 @@ TEST(Payload, NumbersThatJsonCannotSayAreRefused) {
                  std::invalid_argument);
 }
 
-// nlohmann-json would write null, and nobody would know.
+// nlohmann-json would write null without an error.
 TEST(Payload, NumbersThatJsonCannotSayAreRefusedInsideOfValuesToo) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -50,7 +50,7 @@ TEST(Now, IsTheTimeOfWhatIsBeingReactedTo) {
 
 TEST(Now, NeverGoesBack) {
     const auto turn = given(started(), activity("A"))
-                          .at_time(start_ms - 500'000) // somebody set the clock
+                          .at_time(start_ms - 500'000) // the clock was set back
                           .when(
                               [](Context ctx, std::string) -> Task<std::string> {
                                   co_await ctx.call_raw("A", "");

@@ -261,7 +261,7 @@ TEST(Undo, OfACallThatWasDroppedRunsBesideTheCode) {
         .is_cancelled("stop"); // it is undone once
 }
 
-// Two answers in one batch: the second is there when the first has won, and is not wanted.
+// Two answers in one batch: when the first has won, the second is already there, and is undone.
 TEST(Undo, OfACallWhoseResultTheCodeNeverTookRuns) {
     const Code code = [](Context ctx, std::string) -> Task<std::string> {
         auto first =

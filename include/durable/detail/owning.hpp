@@ -30,7 +30,7 @@ inline constexpr bool is_view<std::reference_wrapper<T>> = true;
 // How many levels of structs and containers are searched: types may contain themselves.
 inline constexpr int view_depth = 4;
 
-// Whether a T is, or holds, something that What::of says true of.
+// Whether What::of is true for T or for a type that T contains.
 template <class What, class T, int Depth = view_depth>
 [[nodiscard]] consteval bool holds();
 
@@ -40,7 +40,7 @@ struct IsView {
 };
 
 template <class T>
-inline constexpr bool is_choice = false; // made of what it is given, by a constructor template
+inline constexpr bool is_choice = false; // its constructor template accepts any type
 template <class T>
 inline constexpr bool is_choice<std::optional<T>> = true;
 template <class... Ts>

@@ -198,7 +198,7 @@ EventTexts HistoryLog::after(std::uint64_t id) const {
     }
     std::size_t from = 0;
     std::size_t wanted = count_;
-    if (id > 0) { // from the end: costs as much as there is behind `id`
+    if (id > 0) { // from the end: the cost depends on the events after `id`
         from = used_;
         wanted = 0;
         while (from > 0) {

@@ -1,5 +1,6 @@
-// LongList: a vector of plain values that does not move them when it is long. A vector of a million
-// moves all of them at once when it grows, and has up to a million places too many afterwards.
+// LongList: a vector of plain values that does not move them when it is long. A std::vector of a
+// million values moves all of them at once when it grows, and then has up to a million unused
+// places.
 
 #pragma once
 

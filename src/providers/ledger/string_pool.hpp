@@ -10,7 +10,7 @@
 
 namespace durable::ledger {
 
-// Lets string_view look up in tables of std::string without making one.
+// Looks up a string_view in tables of std::string without making a std::string.
 struct TextHash {
     using is_transparent = void;
     [[nodiscard]] std::size_t operator()(std::string_view text) const noexcept {
@@ -23,7 +23,8 @@ using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>
 
 class StringPool {
  public:
-    // Equal texts give equal pointers, valid until as many releases as acquires.
+    // Equal texts give equal pointers. A pointer is valid until it was released as often as
+    // acquired.
     [[nodiscard]] const std::string* acquire(std::string_view text) {
         auto found = counts_.find(text);
         if (found == counts_.end()) {

@@ -40,7 +40,7 @@ struct FetchWaiter {
 struct Watcher {
     const WatchInstance* request = nullptr;
     Sleeper* sleeper = nullptr;
-    bool called = false; // its instance has changed; under the mutex
+    bool called = false; // its instance has changed; guarded by the mutex
     Result<InstanceState> state{InstanceState{}};
     std::uint64_t reached = 0; // where the journal stood then
     std::atomic<bool> answered{false};
@@ -90,7 +90,8 @@ class FetchWaiters {
         }
     }
 
-    // Makes sure that a waiter looks at `due`.
+    // Makes sure that a waiter looks when `due` comes: wakes one to set its timer, unless one is
+    // covered.
     void cover(SteadyInstant due) {
         FetchWaiter<Request>* candidate = nullptr;
         for (auto* waiter : waiters_) {
@@ -136,7 +137,8 @@ class FetchWaiters {
     std::vector<Sleeper*> to_wake_;
 };
 
-// Guarded by the provider's mutex. Notes what the ledger announces; flush() wakes.
+// Guarded by the provider's mutex. Marks the waiters for what the ledger announces; flush() wakes
+// them.
 class Waiters final : public Listener {
  public:
     explicit Waiters(const SuspectHold& suspects) : suspects_{suspects} {}

@@ -38,7 +38,7 @@ struct Given {
     }
 };
 
-// Takes and gives back blocks of all sizes; nobody may write into another's.
+// Takes and gives back blocks of all sizes; no thread may write into another's.
 void live(std::uint64_t seed) {
     SeededRandom random{seed};
     std::vector<Given> all(500);

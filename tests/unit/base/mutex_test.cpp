@@ -1,4 +1,4 @@
-// One thread at a time, however many want it, and nobody is left asleep.
+// One thread at a time holds the mutex, however many want it, and no thread is left asleep.
 
 #include "base/mutex.hpp"
 
@@ -16,8 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Gives its core away in the middle, so that the others run into a mutex that is held: those who
-// look, those who sleep and those who were woken all meet.
+// The holder yields its core, so that the other threads find the mutex locked: spinning, sleeping
+// and woken threads all compete.
 TEST(Mutex, LetsOneThreadInAtATime) {
     constexpr int threads = 12;
     constexpr int each = 3'000;

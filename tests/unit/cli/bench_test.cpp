@@ -204,7 +204,7 @@ TEST_F(BenchOnFiles, ASignalEndsItInGoodOrder) {
         while (!stop.stop_requested() && system_files().list(place)->empty()) {
             std::this_thread::yield();
         }
-        ::kill(::getpid(), SIGTERM); // the store is there, so somebody waits for the signal
+        ::kill(::getpid(), SIGTERM); // the store is there, so the command waits for the signal
     }};
 
     const auto run = durable_with({"bench", "chain", "--store", url(), "--seconds", "600"});

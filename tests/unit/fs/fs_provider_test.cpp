@@ -58,7 +58,7 @@ TEST_F(FsProviderTest, SaysWhatItIs) {
     EXPECT_EQ(store_->durability(), Durability::power_loss);
 }
 
-// Nothing will change any more: whoever waits for a change is told at once, and why.
+// After a disk failure nothing will change any more: watchers get the error at once.
 TEST_F(FsProviderTest, AFailedDiskIsToldToWhoWatches) {
     open(Durability::power_loss, true);
     ASSERT_TRUE(store_->enqueue_for_orchestrator(start("a"), std::nullopt));

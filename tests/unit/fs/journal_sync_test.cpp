@@ -46,7 +46,7 @@ TEST_F(JournalSyncTest, ManyThreadsShareSyncsAndLoseNothing) {
     EXPECT_EQ(seen_.size(), static_cast<std::size_t>(threads * each));
 }
 
-// A single waiter leads the next round itself; nobody is left asleep however the two meet.
+// A single waiter leads the next round itself; no waiter is left asleep however the two meet.
 TEST_F(JournalSyncTest, TwoThreadsTakeTurnsLeading) {
     open({.writer_thread = true});
     constexpr int each = 1000;

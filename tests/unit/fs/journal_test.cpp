@@ -51,7 +51,7 @@ TEST_F(JournalTest, WhatIsWrittenSurvivesAProcessCrash) {
     EXPECT_EQ(texts(), (std::vector<std::string>{"one"}));
 }
 
-// What a process crash left in the cache must be on the disk before anybody builds upon it.
+// Records that a process crash left in the cache must be on the disk before new ones are appended.
 TEST_F(JournalTest, OpeningSyncsWhatAnEarlierProcessOnlyWrote) {
     open();
     ASSERT_TRUE(append("one"));

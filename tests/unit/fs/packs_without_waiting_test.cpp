@@ -1,4 +1,4 @@
-// Whoever looks at a packed instance waits for the disk alone: others go on meanwhile.
+// Only the caller that reads a packed instance waits for the disk: other callers go on meanwhile.
 
 #include "providers/fs/fs_provider.hpp"
 #include "simulation/sim_files.hpp"

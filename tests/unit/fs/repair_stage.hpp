@@ -58,7 +58,8 @@ class RepairTest : public ::testing::Test {
         disk_.restart(simulation::Survival::nothing);
     }
 
-    // Records, a checkpoint, records, a checkpoint, records; the first one is kept aside.
+    // Records, a checkpoint, records, a checkpoint, records; a copy of the first checkpoint is kept
+    // aside.
     void make_two_checkpoints() {
         auto store = open("/store");
         start_some(*store, "a");
@@ -102,7 +103,7 @@ class RepairTest : public ::testing::Test {
         ASSERT_TRUE(disk_.rename(from, to));
     }
 
-    // The state of what the repair made; what it did is in done_.
+    // Repairs the store and answers the state of the new one; the repair's report is in done_.
     FsProvider::State repaired() {
         auto result = repair(disk_, "/store", "/new", repaired_at);
         EXPECT_TRUE(result) << result.error().text();

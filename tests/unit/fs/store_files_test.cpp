@@ -34,7 +34,7 @@ class MovedStoreTest : public ::testing::Test {
                                                           const Machine& machine) {
         return FsProvider::open(path, {.durability = Durability::process_crash}, machine).value();
     }
-    // Until somebody is told that it does not work.
+    // Starts instances until a call fails.
     [[nodiscard]] static std::optional<Error> start_many(FsProvider& store) {
         constexpr int far_more_than_fit = 2000;
         for (int at = 0; at < far_more_than_fit; ++at) {

@@ -27,7 +27,7 @@ class TemporaryDirectory {
     }
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    // It stays, for somebody to look at; where it is.
+    // Keeps the directory, for a person to look at; answers its path.
     const std::string& keep() noexcept {
         kept_ = true;
         return path_;

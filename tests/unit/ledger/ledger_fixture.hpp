@@ -27,7 +27,7 @@ namespace durable::ledger {
 
 using namespace std::chrono_literals;
 
-// The decisions as the provider takes them, with what it makes before.
+// Decisions as the provider calls them, after its own preparation.
 inline Result<Record>
 enqueue_message(Ledger& ledger, const WorkItem& item, std::optional<Duration> delay, Moment now) {
     return enqueue_message(ledger, item, to_message(item), delay, now);
@@ -56,7 +56,7 @@ finish_work(Ledger& ledger, const std::string& lock_token, std::nullopt_t, Momen
     return finish_work(ledger, lock_token, Result<std::optional<NewMessage>>{std::nullopt}, now);
 }
 
-// Everything durable, comparable.
+// The whole durable state, comparable.
 struct StateImage {
     std::map<std::string, InstanceImage> instances;
     RestImage rest;
@@ -120,7 +120,7 @@ class LedgerTest : public ::testing::Test {
         ledger.apply(std::move(record));
         ledger.check();
     }
-    // The code of a refusal; nullopt when it was carried out.
+    // The error code of a refused call; nullopt when the call was carried out.
     std::optional<ErrorCode> carry_out(Result<Record> record) {
         if (!record) {
             return record.error().code;
@@ -192,7 +192,7 @@ class LedgerTest : public ::testing::Test {
     std::optional<ErrorCode> commit(TurnCommit commit) {
         return carry_out(commit_turn(ledger, commit, now));
     }
-    // A commit that makes the row.
+    // A commit that creates the instance's row.
     std::optional<ErrorCode> commit_named(TurnCommit turn) {
         turn.metadata.orchestration_name = "Order";
         turn.metadata.orchestration_version = "1.0.0";

@@ -74,7 +74,7 @@ TEST_F(Management, AStartByAnotherParentBeginsTheNextLifeOfADeletedId) {
     ASSERT_FALSE(send(raised_item("taken")));
     ASSERT_FALSE(send(start));
 
-    now.wall -= 1h; // it stays deliverable when somebody sets the clock back
+    now.wall -= 1h; // it stays deliverable when the clock is set back
     auto deletion = delete_instances(ledger, {"taken"}, true, now);
     ASSERT_TRUE(deletion);
     EXPECT_EQ(deletion->result.queue_messages_deleted, 1u);

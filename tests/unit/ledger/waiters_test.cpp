@@ -74,11 +74,11 @@ TEST_F(CallsTest, SomebodyWhoIsAwakeAnywayIsCalledFirst) {
     EXPECT_EQ(called(), 1u);
 }
 
-// Whoever called counts on it, whether the called one had to be woken or not.
+// The calling thread relies on it, whether the called waiter had to be woken or not.
 TEST_F(CallsTest, ACallIsKnownUntilTheNextFlush) {
     EXPECT_FALSE(waiters.turns.any_called());
     waiters.turn_ready({});
-    EXPECT_FALSE(waiters.turns.any_called()); // there is nobody
+    EXPECT_FALSE(waiters.turns.any_called()); // there is no waiter
     turn_waiter(0).asleep = nullptr;
 
     waiters.turn_ready({});
@@ -124,7 +124,7 @@ TEST_F(CallsTest, ADueTimeIsCoveredByOneSleeper) {
     EXPECT_TRUE(waiters.turns.covered(SteadyInstant{10min}));
     EXPECT_EQ(std::ranges::count(turn_waiters, SteadyInstant{10min}, &TurnWaiter::wakes_at), 1);
 
-    waiters.turns.cover(SteadyInstant{20min}); // whoever wakes at 10 will look
+    waiters.turns.cover(SteadyInstant{20min}); // the waiter that wakes at 10 will look
     EXPECT_EQ(std::ranges::count(turn_waiters, SteadyInstant{1h}, &TurnWaiter::wakes_at), 1);
 }
 

@@ -64,7 +64,8 @@ TEST_F(Work, ASessionGoesToOneOwnerWithAllItsTags) {
     EXPECT_EQ(fetched_work(as("me", TagFilter::any())), 2u);
 }
 
-// Whoever was woken for the rest of the session may no longer take it; the owner's others may.
+// A waiter that was woken for the rest of the session may no longer take it; the owner's waiters
+// may.
 TEST_F(Work, P11_AClaimAnnouncesWhatIsLeftOfTheSession) {
     Announcements heard;
     ASSERT_FALSE(queue_work(activity_item("a", 1, "s")));

@@ -26,7 +26,8 @@ class MemoryTest : public ::testing::Test {
     using Turn = std::optional<OrchestrationItem>;
     using Lease = std::optional<WorkLease>;
 
-    // The longest anybody waits, and leases that outlast it: a lease that ends is a reason to wake.
+    // The longest wait of a fetch, and leases that outlast it: a lease that ends is a reason to
+    // wake.
     static constexpr Duration patience = 1h;
     static constexpr Duration long_lease = 2h;
 

@@ -1,5 +1,5 @@
-// A clock moved by hand that also counts how often a thread went to sleep under it: the only way to
-// see, without waiting, that somebody sleeps and that nobody was woken for nothing.
+// A manual clock that also counts how often a thread went to sleep under it: the only way to see,
+// without waiting, that a thread sleeps and that none was woken in vain.
 
 #pragma once
 
@@ -20,8 +20,8 @@ class ObservedClock final : public Clock {
 
     void advance(Duration by) { clock_.advance(by); }
 
-    // Returns when threads have gone to sleep that many times in all. A sleeper asks with its
-    // mutex held, so whoever takes that mutex next finds it asleep.
+    // Returns when threads have gone to sleep that many times in all. A sleeper asks with its mutex
+    // held, so the next thread that locks that mutex finds it asleep.
     void await_sleeps(int count) const {
         for (int seen = sleeps_.load(); seen < count; seen = sleeps_.load()) {
             sleeps_.wait(seen);

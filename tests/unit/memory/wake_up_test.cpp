@@ -1,4 +1,4 @@
-// P11: whoever waits returns as soon as its work exists, and nobody else is woken.
+// P11: a waiter returns as soon as its work exists, and no other waiter is woken.
 
 #include "unit/memory/memory_fixture.hpp"
 
@@ -200,15 +200,15 @@ TEST_F(WakeUps, AStopEndsTheWaitWithNothingFetched) {
     EXPECT_EQ(fetch()->attempt_count, 1u);
 }
 
-// Something falls due before those who sleep for an hour would look again: one of them is woken to
-// watch the time, and only one.
+// Work falls due before the waiters, which sleep for an hour, would look again: exactly one of them
+// is woken, to set its timer to the due time.
 TEST_F(WakeUps, OneSleeperWatchesTheTime) {
     std::array waiting{waiting_fetch(), waiting_fetch(), waiting_fetch()};
     clock->await_sleeps(3);
 
     send(start("a"), 10s);
     clock->await_sleeps(4);
-    send(start("b"), 20s); // whoever wakes for the first will see this one too
+    send(start("b"), 20s); // the waiter that wakes for the first will see this one too
     send(start("c"), 5s);
     clock->await_sleeps(5);
     stop.request_stop();
@@ -219,9 +219,9 @@ TEST_F(WakeUps, OneSleeperWatchesTheTime) {
     EXPECT_EQ(clock->sleeps(), 5);
 }
 
-// Under the machine's clock somebody really wakes up by itself when something falls due. Delays
-// pass on the wall clock and leases on the steady one; the two tick at different moments, so that
-// 20 ms of the one may be 19 of the other.
+// Under the machine's clock a waiter really wakes by its own timer when work falls due. Delays pass
+// on the wall clock and leases on the steady one; the two tick at different moments, so that 20 ms
+// of the one may be 19 of the other.
 TEST(RealTime, ADelayedMessageAndAnEndedLeaseComeLongBeforePatienceEnds) {
     memory::MemoryProvider provider{{}};
     const auto& clock = system_clock();

@@ -124,7 +124,7 @@ TEST(Decode, UnderstandsEscapesInNames) {
               "r");
 }
 
-// Every code point there is, written by us and read by somebody else, and the reverse.
+// Every code point there is, written by us and read by nlohmann-json, and the reverse.
 TEST(Decode, EveryCharacterSurvives) {
     std::u32string all;
     for (char32_t code = 0; code <= 0x10FFFF; ++code) {

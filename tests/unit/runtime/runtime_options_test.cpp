@@ -46,7 +46,7 @@ TEST(RuntimeOptions, AComplaintNamesTheFieldAndItsValue) {
               "RuntimeOptions::gauge_poll_interval must be positive, not -1000 ms");
 }
 
-// Doubling nothing is nothing: a parked instance would be tried without a pause, for ever.
+// Doubling 0 gives 0: a parked instance would be retried without a pause, for ever.
 TEST(RuntimeOptions, ParkingNeedsAPause) {
     EXPECT_EQ(complaint({.park_backoff = {.base = 0s, .max = 0s}}),
               "RuntimeOptions::park_backoff.base must be positive, not 0 ms");

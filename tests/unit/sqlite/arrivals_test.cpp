@@ -1,5 +1,5 @@
-// Messages for instances that have some already: put down in the order they come, sorted when
-// somebody looks. Nobody who looks, from whichever process, can tell.
+// Messages for instances that already have messages: stored in the order of arrival, sorted by the
+// next reader. No reader, of any process, sees a difference.
 
 #include "unit/sqlite/sqlite_fixture.hpp"
 

@@ -1,4 +1,5 @@
-// P14 in this store: where things stand is kept in the file, and work is handed to those who wait.
+// P14 in this store: the needs of work are stored in the file, and work is handed to waiting
+// fetches.
 
 #include "unit/sqlite/waiters_fixture.hpp"
 
@@ -184,7 +185,7 @@ TEST_F(SqliteCode, ASessionGoesToTheOwnerForWhatItHasTheCodeOf) {
     EXPECT_EQ(fetch("Other").value().item.id, 1U);
 }
 
-// In real time: time moved by hand wakes everybody.
+// In real time: moving a manual clock wakes all sleepers.
 TEST_F(SqliteCode, ACancelledInstanceIsFoundByTheNextFetchThoughOneLikeItSleeps) {
     store = nullptr;
     store = open({.clock = system_clock()});
@@ -212,7 +213,7 @@ TEST_F(SqliteCode, ACancelledInstanceIsFoundByTheNextFetchThoughOneLikeItSleeps)
         }
         over.request_stop();
     }
-    // On a slow machine the sleeper may look in time for another reason.
+    // On a slow machine the sleeper may look early for another reason.
     ASSERT_NE(found.has_value(), by_sleeper.has_value());
     EXPECT_EQ((found ? found : by_sleeper)->instance, "A");
 }
@@ -263,7 +264,7 @@ TEST_F(SqliteCode, AStartOverAnExecutionWithoutANameShowsThatExecution) {
     EXPECT_EQ(again->kv_snapshot.size(), 1U);
 }
 
-// What one process files, the other one finds where it stands.
+// One process finds the work that another process has queued.
 TEST_F(SqliteCode, HoldsForWhatAnotherProcessHasQueued) {
     const auto other = open();
     ASSERT_TRUE(other->start_instance(std::get<work::StartOrchestration>(start_of("A", "Hello")),

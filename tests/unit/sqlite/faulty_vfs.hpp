@@ -39,11 +39,11 @@ class FaultyVfs {
     void set_no_room_for_memory(bool none) noexcept { no_room_for_memory_ = none; }
     [[nodiscard]] bool no_room_for_memory() const noexcept { return no_room_for_memory_; }
 
-    // Whoever syncs waits until this is called with false, or for a very long time. False: somebody
-    // has waited that long.
+    // A syncing thread waits until this is called with false, or for a very long time. False: a
+    // thread has waited that long.
     bool hold_syncs(bool hold);
     [[nodiscard]] int held_syncs(); // how many wait
-    // Takes from the files, which nobody has open any more, what was not synced.
+    // Removes unsynced data from the files, which no connection has open any more.
     void cut_power();
 
     // For the file methods: waits while syncs are held.

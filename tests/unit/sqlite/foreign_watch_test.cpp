@@ -54,7 +54,7 @@ TEST(SqliteForeignWatch, LooksAfterEachShortPauseForAsLongAsThereIsAReason) {
     watch.begin();
     await(looks, wanted);
     watch.begin();
-    await(looks, wanted + 1); // nobody asked for a second one of these
+    await(looks, wanted + 1); // one more look, not two
 
     const std::scoped_lock lock{pauses.mutex};
     ASSERT_EQ(pauses.taken.size(), static_cast<std::size_t>(wanted + 1));

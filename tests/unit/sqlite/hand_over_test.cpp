@@ -1,4 +1,4 @@
-// Whoever waits in a fetch gets what somebody else's transaction made, in that very transaction.
+// A waiting fetch gets the work that another caller's transaction makes, in that same transaction.
 
 #include "base/stopwatch.hpp"
 #include "unit/memory/observed_clock.hpp"
@@ -93,7 +93,7 @@ TEST_F(SqliteHandOver, WhatNobodyWaitingMayTakeStays) {
     EXPECT_EQ(pending(), Rows{"worker|A|ready|0"});
 }
 
-// In real time: time moved by hand wakes everybody.
+// In real time: moving a manual clock wakes all sleepers.
 TEST_F(SqliteHandOver, EverybodyMayHaveOfAllThatASessionLeavesWhenItEnds) {
     constexpr std::size_t workers = 150;
     store = nullptr;
@@ -208,7 +208,7 @@ TEST_F(SqliteHandOver, WhatIsOlderIsTakenBeforeWhatTheSameTransactionMakes) {
     EXPECT_EQ(turn->instance, "A");
 }
 
-// Nobody sleeps beside something to do, whoever was called for it and got something else.
+// No waiter sleeps while there is work for it, also when the waiter that was called got other work.
 TEST_F(SqliteHandOver, EverythingIsTakenWhileManyMakeAndManyTake) {
     constexpr int makers = 3;
     constexpr int takers = 4;

@@ -66,7 +66,7 @@ void expect_woken_within(const SqliteProvider& store,
     EXPECT_LE(best, limit);
 }
 
-// One of the two waits at `here`; whoever acts, acts on `store`.
+// One of the two stores waits, at `here`; the test acts on `store`.
 class SqliteWakeUps : public SqliteNeighbours {
  protected:
     void expect_turn(Provider& store, Duration limit) {

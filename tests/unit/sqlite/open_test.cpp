@@ -148,8 +148,8 @@ TEST_F(SqliteOpening, ADirectoryThatNothingMayBeWrittenToIsTheReason) {
     fs::permissions(directory.path(), fs::perms::owner_all);
 }
 
-// Processes, not threads: SQLite keeps apart what threads of one process do. Whoever opens gets
-// the file ready, whichever of them made it.
+// Processes, not threads: SQLite serialises the threads of one process. Every process gets a file
+// with the schema, whichever of them made it.
 TEST_F(SqliteOpening, ProcessesThatOpenANewFileAtTheSameMomentAllSucceed) {
     constexpr int processes = 4;
     for (int round = 0; round < 15; ++round) {

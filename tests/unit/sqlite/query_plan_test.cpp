@@ -22,7 +22,7 @@ class SqliteQueryPlans : public SqliteTest {
     std::string in_memory = ":memory:";
 };
 
-// Calls everything that runs while orchestrations run, with and without findings.
+// Makes every call that runtimes make, with and without results.
 void use_everything(SqliteProvider& store, ManualClock& clock) {
     const auto raise = [](const std::string& instance) {
         return WorkItem{work::ExternalRaised{.instance = instance, .name = "go", .data = "1"}};

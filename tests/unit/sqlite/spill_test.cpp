@@ -83,7 +83,7 @@ TEST_F(SqliteSpill, WhatWasAcknowledgedIsInTheFilesAlsoWhileSomebodyReads) {
     EXPECT_EQ(messages_left(), instances);
 }
 
-// The reader dies with it: whoever opens the store next has the files alone to go by.
+// The reader dies with the process: the next process that opens the store has only the files.
 TEST_F(SqliteSpilling, AProcessThatIsKilledLosesNothingThatWasAcknowledged) {
     Neighbour neighbour{[this] {
         open_store();

@@ -90,7 +90,7 @@ TEST_F(SqliteSuspects, WakeAWorkerThatWaitsWhenATurnEndsTheHold) {
     EXPECT_EQ(lease->attempt_count, 3U);
 }
 
-// In real time: time moved by hand wakes everybody.
+// In real time: moving a manual clock wakes all sleepers.
 TEST_F(SqliteSuspects, WakeAWorkerThatWaitsWhenTheHoldOfATurnExpires) {
     make_suspects();
     store = nullptr;

@@ -1,4 +1,4 @@
-// What can go wrong with a file, and the clear error that each gives. Nothing is lost by any.
+// What can go wrong with a file, and the clear error that each case gives. None of them loses data.
 
 #include "base/stopwatch.hpp"
 #include "providers/sqlite/db/sqlite_error.hpp"
@@ -116,7 +116,7 @@ TEST_F(SqliteTrouble, AnErrorTellsTheReasonOfTheSystem) {
     expect_error(error, ErrorCode::storage_failed, "disk I/O error: Input/output error");
 }
 
-// The process may not make files longer than so many bytes: a write that fails for real.
+// Limits the size of the files that the process may write: a write really fails.
 TEST_F(SqliteTrouble, AFileThatMayNotGrowRefusesACallAndKeepsEverythingElse) {
     const auto store = open();
     make_running(*store, "A");
@@ -156,7 +156,7 @@ TEST_F(SqliteTrouble, AFileThatMayNotGrowRefusesOneCallAndThenMakesRoom) {
     EXPECT_TRUE(accepted) << accepted.error().text();
 }
 
-// All file handles that the process may have are taken.
+// Takes all file handles that the process may have.
 class NoHandles {
  public:
     NoHandles() {
@@ -187,12 +187,12 @@ TEST_F(SqliteTrouble, WithoutFileHandlesAStoreIsUnavailableAndGoesOnLater) {
     make_running(*store, "A");
     const auto other = path + "-other";
     make_running(*SqliteProvider::open(other, {.clock = clock}).value(), "A");
-    // The undefined-behaviour sanitizer needs a handle to look at a kind of object for the first
+    // The undefined-behaviour sanitizer needs a file handle when it checks a type for the first
     // time.
     EXPECT_NE(std::generic_category().message(EMFILE), "");
     {
         const NoHandles none;
-        // Whoever reads while others read needs a connection of its own.
+        // A reader needs a connection of its own while another reader uses the first one.
         std::optional<Result<std::vector<HistoryEvent>>> read;
         ASSERT_TRUE(store->with_reader([&] { read = store->read("A"); }));
         ASSERT_FALSE(*read);
@@ -207,7 +207,7 @@ TEST_F(SqliteTrouble, WithoutFileHandlesAStoreIsUnavailableAndGoesOnLater) {
     EXPECT_TRUE(SqliteProvider::open(other, {.clock = clock}));
 }
 
-// Whoever waits writes nothing, and is told all the same.
+// A waiting fetch writes nothing, and gets the error all the same.
 TEST_F(SqliteTrouble, AFileThatIsDeletedUnderneathEndsTheWaitOfWhoFindsNothing) {
     for (const auto synchronous : {Synchronous::full, Synchronous::normal}) {
         const auto file = path + (synchronous == Synchronous::full ? "-full" : "-normal");
@@ -278,7 +278,7 @@ TEST_F(SqliteTrouble, AFileThatIsDeletedUnderneathEndsTheStore) {
     EXPECT_FALSE(store->enqueue_for_orchestrator(start("C"), std::nullopt)) << "it stays ended";
 }
 
-// The newest commits are there and nowhere else: whatever was added to it would be lost.
+// The newest commits are only in the deleted log: later ones would be lost with it.
 TEST_F(SqliteTrouble, ALogThatIsDeletedUnderneathEndsTheStore) {
     const auto store = open();
     make_running(*store, "A");
@@ -306,7 +306,7 @@ TEST_F(SqliteTrouble, ALogThatIsReplacedUnderneathEndsTheStore) {
     expect_error(refused.error(), ErrorCode::storage_failed, "-wal file");
 }
 
-// Those who read open the file again now and then.
+// Readers open the file again now and then.
 TEST_F(SqliteTrouble, AFileThatIsReplacedUnderneathIsNotRead) {
     const auto store = open();
     make_running(*store, "A");

@@ -30,9 +30,9 @@ class SqliteWaiting : public ::testing::Test {
             std::this_thread::yield();
         }
     }
-    // One that looks with `look()`, and takes what is in `ready`, or what is fresh. Nothing, if it
-    // is told to stop, or has to wait for many seconds: there is no last look that would find what
-    // nobody told it of.
+    // A fetch that calls `look()` at each look, and takes what is in `ready` or is handed fresh
+    // work. Nothing, if it is told to stop or waits for many seconds: there is no last look that
+    // would find work for which it was not called.
     template <class Looking>
     std::optional<std::string> fetch(Looking&& look,
                                      std::optional<std::stop_token> stop = {},
@@ -59,7 +59,7 @@ class SqliteWaiting : public ::testing::Test {
             .value();
     }
 
-    // To somebody who may have it, in the transaction under way.
+    // Hands fresh work to a suitable waiter, in the transaction under way.
     void hand_over_fresh() {
         const rules::NewWork work{.activity = {}, .text = "fresh"};
         const WorkNeeds needs{.tag = {}, .name = "Greet"};
@@ -83,7 +83,7 @@ class SqliteWaiting : public ::testing::Test {
                    .arrivals = arrivals,
                    .suspects = suspects};
     std::optional<std::string> ready;
-    std::function<void()> after_take; // once, when somebody has taken what was ready, if anything
+    std::function<void()> after_take; // called once, after a fetch has tried to take what was ready
     std::stop_source too_late;
     std::jthread patience{[this](const std::stop_token& test_is_over) {
         std::mutex mutex;
@@ -100,7 +100,7 @@ TEST_F(SqliteWaiting, WhoIsCalledForSomethingAndGetsWhatIsFreshCallsAnother) {
     {
         const std::jthread one{[&] {
             first = fetch([&] {
-                if (++looks == 2) { // it was called, but somebody has something for it first
+                if (++looks == 2) { // it was called, but is handed other work first
                     hand_over_fresh();
                 }
             });
@@ -201,7 +201,7 @@ TEST_F(SqliteWaiting, WhatFallsDueIsLookedForThoughWhoWouldHaveLookedGotSomethin
             ready = "old";
             News news;
             news.work_due = 30ms;
-            waiting.committed(news); // this one is looking, so nobody else wakes up by then
+            waiting.committed(news); // this one is looking, so no other waiter sets its timer
             hand_over_fresh();
         });
         EXPECT_EQ(got, "fresh");

@@ -101,7 +101,7 @@ class EndsWhatOthersCanRun final : public ChangesCode {
     }
 };
 
-// Work wakes whoever waited first, and a node with other code was first.
+// Work wakes the longest waiter, which is a fetch of a node with other code.
 class WakesTheWrongNode final : public Mutant {
  public:
     using Mutant::Mutant;
@@ -119,7 +119,7 @@ class WakesTheWrongNode final : public Mutant {
     }
 
  private:
-    // Nobody ever commits this instance: the watch just passes the time.
+    // No turn of this instance is ever committed: the watch just passes the time.
     template <class Request, class Answer>
     Answer asleep(const Request& request, Answer nothing) {
         if (request.code && request.poll_timeout > 0ms) {

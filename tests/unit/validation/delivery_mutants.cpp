@@ -225,7 +225,7 @@ class ClaimsBeyondTheLimit final : public Mutant {
     }
 };
 
-// A message for an instance that has not started stops everybody until it starts.
+// A message for an instance that has not started stops all fetches until it starts.
 class StallsBehindOrphans final : public Mutant {
  public:
     using Mutant::Mutant;

@@ -23,7 +23,7 @@ class MissesWakeUps final : public Mutant {
         at_once.poll_timeout = 0ms;
         auto turn = inner().fetch_orchestration_item(at_once);
         if (turn && !*turn && request.poll_timeout > 0ms) {
-            // Nobody ever commits this instance: the watch just passes the time.
+            // No turn of this instance is ever committed: the watch just passes the time.
             (void)inner().watch_instance(
                 {.instance = "nobody", .timeout = request.poll_timeout, .stop = request.stop});
             turn = inner().fetch_orchestration_item(at_once);

@@ -44,7 +44,7 @@ Result<> load_checkpoint(ledger::Ledger& ledger,
     return {};
 }
 
-// What this user may not read says nothing about the store.
+// A file that this user may not read proves no damage: storage_failed. Other errors pass.
 Result<> unless_forbidden(const FileError& error) {
     const bool forbidden = error.code == std::errc::permission_denied ||
                            error.code == std::errc::operation_not_permitted;
@@ -165,7 +165,7 @@ Result<LoadedStore> load_store_from(Files& files,
     LoadedStore store{files, directory};
     DURABLE_TRY(require_journal(files, directory));
     if (!files.list(layout.journal()) && !files.list(layout.checkpoint())) {
-        return store; // it died when it was made
+        return store; // the process died while it made the store
     }
     const auto format = check_format(files, directory);
     DURABLE_TRY_ASSIGN(static_cast<Loaded&>(store),

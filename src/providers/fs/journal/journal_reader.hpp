@@ -1,4 +1,5 @@
-// Reading a journal: at the start of a store, and to verify one.
+// Reading a journal, on the calling thread: FsProvider calls it when a store is opened, `durable
+// verify` and `durable repair` to examine one. No writer may be active.
 //
 // Where a record is damaged, the question is whether it was ever durable. A record may carry
 // "synced": everything up to that number was durable when the record was written. If a later record
