@@ -1,5 +1,6 @@
-// Dropping an operation cancels it: by accident, so it must not compile. expect(Clang): dropping an
-// operation cancels it: await it or keep it expect(GNU): ignoring return value
+// Dropping an operation cancels it. Done by accident, it must not compile.
+// expect(Clang): dropping an operation cancels it: await it or keep it
+// expect(GNU): ignoring return value
 
 #include "contracts.hpp"
 

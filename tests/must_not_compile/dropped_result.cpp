@@ -1,4 +1,6 @@
-// An unchecked error is the beginning of lost data. expect: ignoring return value expect: nodiscard
+// An unchecked error is the beginning of lost data.
+// expect: ignoring return value
+// expect: nodiscard
 
 #include <durable/provider.hpp>
 

@@ -1,4 +1,5 @@
-// A task is lazy: without an await it never runs. expect: a Task does nothing until it is awaited
+// A task is lazy: without an await it never runs.
+// expect: a Task does nothing until it is awaited
 
 #include "contracts.hpp"
 
