@@ -1,5 +1,6 @@
 // What a shutdown leaves to other runtimes: turns that block, sessions, late results.
 
+#include "base/deadline.hpp"
 #include "e2e/e2e.hpp"
 #include "runtime/node.hpp"
 #include "runtime/orchestration_dispatcher.hpp"
@@ -29,9 +30,9 @@ class Shutdown : public ::testing::TestWithParam<Frames> {
 
     // Waits for a condition that another thread will bring about.
     static void wait_until(const auto& condition) {
-        const auto deadline = std::chrono::steady_clock::now() + 120s;
+        const auto deadline = deadline_after(*system_clock(), 120s);
         while (!condition()) {
-            if (std::chrono::steady_clock::now() > deadline) {
+            if (system_clock()->steady() > deadline) {
                 ADD_FAILURE() << "what the test waits for did not happen";
                 return;
             }
